@@ -142,7 +142,9 @@ class Settings:
     sqlite_journal_mode: str = "wal"
     lock_timeout_seconds: float = 10.0
     projects: tuple[ProjectEntry, ...] = ()
-    origins: Mapping[str, str] = field(default_factory=dict)  # setting → flag | KEEPM_X | file | default
+    origins: Mapping[str, str] = field(
+        default_factory=dict
+    )  # setting → flag | KEEPM_X | file | default
 
 
 # Setting → (default, environment variable, place in the file, parser).
@@ -365,8 +367,9 @@ def _by_kind(document: Mapping[str, Any], path: Path) -> dict[str, str]:
         raise ConfigurationError(f"[approval] kinds in {path} must be a table of kind = minimum")
     for kind, value in table.items():
         if value not in _MINIMA:
+            choices = ", ".join(_MINIMA)
             raise ConfigurationError(
-                f"approval.kinds.{kind} is '{value}' ({path}); it must be one of {', '.join(_MINIMA)}"
+                f"approval.kinds.{kind} is '{value}' ({path}); it must be one of {choices}"
             )
     return dict(table)
 

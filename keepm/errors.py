@@ -31,11 +31,13 @@ paths. Every code has a line in `docs/errors.md`.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-Detail = str | int | bool | None | list[str] | list[dict[str, "str | int | bool | None"]]
+Scalar = str | int | float | bool | None
+Detail = Scalar | list[str] | list[dict[str, Scalar]]
 
 
 class KeepMError(Exception):
@@ -63,7 +65,7 @@ class Problem:
     field: str
     message: str
     code: str = "invalid_input"
-    details: Mapping[str, str | int] = field(default_factory=dict)
+    details: Mapping[str, str | int] = dataclasses.field(default_factory=dict)
 
 
 class InvalidInput(KeepMError):
@@ -83,10 +85,11 @@ class InvalidInput(KeepMError):
         super().__init__(message, hint=hint, details=details)
         self.problems = tuple(problems)
         if problems:
-            self.details["problems"] = [
+            rows: list[dict[str, Scalar]] = [
                 {"field": p.field, "code": p.code, "message": p.message, **p.details}
                 for p in problems
             ]
+            self.details["problems"] = rows
 
 
 class InvalidIdentifier(InvalidInput):

@@ -91,8 +91,13 @@ def _has_label(lines: list[tuple[str, bool]], wanted: str) -> bool:
 
 def _any_label(line: str) -> bool:
     """Tell whether the line begins another part, so that an empty label stays empty."""
-    return re.match(r"\s*(?:[-*+]\s+)?[*_]{0,3}(?:why|how to apply)[*_]{0,3}\s*[:：]", line, re.I) is not None
+    return (
+        re.match(r"\s*(?:[-*+]\s+)?[*_]{0,3}(?:why|how to apply)[*_]{0,3}\s*[:：]", line, re.I)
+        is not None
+    )
 
 
 def _same(title: str, wanted: str) -> bool:
-    return title.strip().removesuffix(":").removesuffix("：").strip().casefold() == wanted.casefold()
+    return (
+        title.strip().removesuffix(":").removesuffix("：").strip().casefold() == wanted.casefold()
+    )

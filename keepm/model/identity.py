@@ -15,7 +15,9 @@ _SEPARATORS = re.compile(r"[\s_\-]+")
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 # Refused by Windows (<>:"/\|?*), or a link sign to Obsidian ([]#^|), or a control character.
 _NOT_IN_FILE_NAMES = re.compile(r'[<>:"/\\|?*\[\]#^\x00-\x1f\x7f-\x9f]')
-_WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
+_WINDOWS_DEVICES = re.compile(
+    r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I
+)
 _STEM_BYTES = 180  # leaves room for a suffix, ".md" and any file system's own additions to 255
 _PROJECT_CHARACTERS = 80
 
@@ -109,16 +111,16 @@ def parse_project_id(text: str, *, field: str = "project_id") -> str:
             "must be 1 to 80 letters or digits of any script, '.', '_' or '-', "
             "not starting with '.' or '-'"
         )
-        raise InvalidIdentifier(f"{field}: {message}", problems=[Problem(field, message, "invalid_identifier")])
+        raise InvalidIdentifier(
+            f"{field}: {message}", problems=[Problem(field, message, "invalid_identifier")]
+        )
     return value
 
 
 def propose_project_id(text: str) -> str:
     """Turn a folder's or repository's name into a valid project id, the nearest there is."""
     plain = unicodedata.normalize("NFC", text.strip())
-    kept = "".join(
-        c if c in "._-" or unicodedata.category(c)[0] in "LMN" else "-" for c in plain
-    )
+    kept = "".join(c if c in "._-" or unicodedata.category(c)[0] in "LMN" else "-" for c in plain)
     kept = _cut(re.sub(r"-{2,}", "-", kept).strip("-. ")[:_PROJECT_CHARACTERS], 180).strip("-. ")
     if not kept or _WINDOWS_DEVICES.fullmatch(kept):
         kept = f"project-{hashlib.sha256(plain.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

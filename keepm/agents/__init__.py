@@ -1,0 +1,1 @@
+"""Other programs' files (host configuration, instructions, hooks), changed reversibly."""

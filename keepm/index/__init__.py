@@ -1,0 +1,1 @@
+"""The disposable SQLite index: handed documents, never opens a note's file."""

@@ -1,0 +1,1 @@
+"""Bytes to model and back; the only YAML. Pure."""

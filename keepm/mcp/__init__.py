@@ -1,0 +1,1 @@
+"""The MCP face: a tool is typed parameters, one operation, one result."""

@@ -1,0 +1,1 @@
+"""Use cases: `verb(vault, request, proof) -> result`. Every change takes `mutation`."""
