@@ -1,0 +1,38 @@
+"""How far the index is behind the files: state shared by the threads of one process."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class IndexState(StrEnum):
+    """What an answer from the index is worth."""
+
+    CURRENT = "current"
+    CATCHING_UP = "catching_up"  # some changed files are not read yet
+    REBUILDING = "rebuilding"  # a new index is being filled
+    UNAVAILABLE = "root_unavailable"  # the vault can't be seen; answers are of the last look
+
+
+@dataclass(slots=True)
+class Progress:
+    """The passes over the vault: whether one runs, when the last one ended, what is left."""
+
+    state: IndexState = IndexState.CATCHING_UP
+    left: int = 0  # files seen but not read yet
+    ended: float | None = None  # monotonic seconds at the end of the last complete pass
+    took: float = 0.0  # seconds of the last complete pass
+    rebuilding: bool = False
+    # One pass at a time; a second thread that wants one waits for the first.
+    passing: threading.Lock = field(default_factory=threading.Lock)
+    worker: threading.Thread | None = None
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        """Ask a background pass to end and wait for it."""
+        self.stopping.set()
+        worker = self.worker
+        if worker is not None and worker is not threading.current_thread():
+            worker.join(timeout=5)

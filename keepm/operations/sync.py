@@ -1,0 +1,304 @@
+"""Keeping the index true to the files: what changed by hand, elsewhere, or before a crash.
+
+A quick pass compares size and modification time with what the index remembers; a deep pass
+compares checksums. Files whose stamp is as young as the scan that recorded it are unproven
+(git calls them racily clean) and are hashed again by the next quick pass.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepm.errors import KeepMError, LimitExceeded, NotFound, RootUnavailable
+from keepm.index import writing
+from keepm.index.writing import Batch, Entry, FileRow
+from keepm.markdown import documents, memories
+from keepm.model.checksum import Checksum
+from keepm.model.document import Document
+from keepm.model.links import WikiLink
+from keepm.model.memory import Memory
+from keepm.operations.progress import IndexState
+from keepm.operations.vault import Vault
+from keepm.store import ledger, lock, reader, transaction
+from keepm.store.reader import FileState, Skipped
+
+_BATCH = 200
+_RACY_NS = 3_000_000_000  # coarser than any file system's stamps
+_FRESH_SECONDS = 2.0  # a retrieval trusts a pass this young
+_INLINE_SECONDS = 0.05  # a pass that took longer runs beside the answer, not before it
+_PATIENCE_SECONDS = 1.0  # how long an answer waits for a running pass
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one look at the files found."""
+
+    seen: int
+    read: int
+    removed: int
+    skipped: int
+
+
+def reconcile(vault: Vault, *, deep: bool = False) -> Pass:
+    """Bring the index up to the files; safe beside writers in this and other processes.
+
+    Raises:
+        RootUnavailable: the vault isn't there; nothing is taken for deleted.
+        IndexUnavailable: the index can't be written.
+    """
+    progress = vault.progress
+    with progress.passing:
+        began = time.monotonic()
+        progress.rebuilding = vault.database.get_meta("filled") is None
+        progress.state = (
+            IndexState.REBUILDING if progress.rebuilding else IndexState.CATCHING_UP
+        )
+        try:
+            result = _look(vault, deep=deep)
+        except RootUnavailable:
+            progress.state = IndexState.UNAVAILABLE
+            progress.ended = time.monotonic()
+            raise
+        progress.state, progress.left = IndexState.CURRENT, 0
+        progress.rebuilding = False
+        progress.ended = time.monotonic()
+        progress.took = progress.ended - began
+        return result
+
+
+def _look(vault: Vault, *, deep: bool) -> Pass:
+    marks = _ledger_marks(vault)  # before the walk: what is written meanwhile counts as unseen
+    known = writing.files(vault.database)
+    scanned_ns = time.time_ns()
+    unread: list[FileState] = []
+    skipped: list[FileRow] = []
+    present: set[str] = set()
+    for item in reader.walk(vault.root, expect_memory=True):
+        present.add(item.path)
+        row = known.get(item.path)
+        if isinstance(item, Skipped):
+            if row is None or row.reason != item.reason:
+                skipped.append(_unread_row(item.path, item.reason, scanned_ns))
+        elif deep or not _is_proven(item, row):
+            unread.append(item)
+    removed = tuple(path for path in known if path not in present)
+    vault.progress.left = len(unread)
+    batches = _batches(vault, unread, known, scanned_ns=scanned_ns)
+    if vault.progress.rebuilding:
+        writing.rebuild(vault.database, batches)
+    else:
+        for batch in batches:
+            writing.apply(vault.database, batch)
+            _settle(vault, batch)
+    meta = {"filled": "1", **marks}
+    if deep:
+        meta["last_checksum_scan"] = vault.now()
+    last = Batch(skipped=tuple(skipped), removed=removed, meta=meta)
+    if skipped or removed or any(vault.database.get_meta(k) != v for k, v in meta.items()):
+        writing.apply(vault.database, last)
+    return Pass(len(present), len(unread), len(removed), len(skipped))
+
+
+def _is_proven(state: FileState, row: FileRow | None) -> bool:
+    """Tell whether the stamps alone prove that the index holds this version."""
+    return (
+        row is not None
+        and (row.size, row.mtime_ns) == (state.size, state.mtime_ns)
+        and state.mtime_ns < row.scanned_ns - _RACY_NS
+    )
+
+
+def _batches(
+    vault: Vault, unread: Sequence[FileState], known: dict[str, FileRow], *, scanned_ns: int
+) -> Iterator[Batch]:
+    for start in range(0, len(unread), _BATCH):
+        if vault.progress.stopping.is_set():
+            return
+        yield _batch(vault, [s.path for s in unread[start : start + _BATCH]], known, scanned_ns)
+        vault.progress.left = max(0, len(unread) - start - _BATCH)
+
+
+def _batch(
+    vault: Vault, paths: Iterable[str], known: dict[str, FileRow], scanned_ns: int
+) -> Batch:
+    """Read these files into one batch; a file that can't be read becomes a row with its reason."""
+    entries: list[Entry] = []
+    skipped: list[FileRow] = []
+    removed: list[str] = []
+    for path in paths:
+        try:
+            data, state = reader.read_with_state(
+                vault.root, path, limit=vault.policy.document_bytes
+            )
+        except NotFound:
+            removed.append(path)
+            continue
+        except LimitExceeded:
+            skipped.append(_unread_row(path, "too_large", scanned_ns))
+            continue
+        except KeepMError as error:
+            skipped.append(_unread_row(path, error.code, scanned_ns))
+            continue
+        row = known.get(path)
+        checksum = Checksum.of(data).hex
+        file = FileRow(path, state.size, state.mtime_ns, checksum, scanned_ns, None)
+        if row is not None and row.checksum == checksum and row.reason is None:
+            # Only touched: new stamps, same bytes, nothing to parse again.
+            skipped.append(file)
+            continue
+        entries.append(entry(path, data, file))
+    return Batch(entries=tuple(entries), skipped=tuple(skipped), removed=tuple(removed))
+
+
+def entry(path: str, data: bytes, file: FileRow) -> Entry:
+    """Parse one file's bytes for the index."""
+    document = documents.read(path, data)
+    links: tuple[WikiLink, ...] = ()
+    if isinstance(document.content, Memory):
+        links = memories.relations(_as_memory(document))
+    return Entry(document=document, file=file, links=links)
+
+
+def _as_memory(document: object) -> Document[Memory]:
+    assert isinstance(document, Document)
+    return document
+
+
+def _unread_row(path: str, reason: str, scanned_ns: int) -> FileRow:
+    return FileRow(path, 0, 0, "", scanned_ns, reason)
+
+
+def _settle(vault: Vault, batch: Batch) -> None:
+    """Read again what changed while a batch was on its way into the index.
+
+    Without this, a writer's newer row could be replaced by the version read before it.
+    """
+    for _ in range(3):
+        late = [e.file.path for e in batch.entries if _moved_on(vault, e.file)]
+        if not late:
+            return
+        batch = _batch(vault, late, {}, time.time_ns())
+        writing.apply(vault.database, batch)
+
+
+def _moved_on(vault: Vault, row: FileRow) -> bool:
+    state = reader.state(vault.root, row.path)
+    return state is None or (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
+
+
+def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
+    """Bring the index up to these files, as a mutation does for what it wrote.
+
+    The ledger marks move along, so that the next retrieval needn't look at the whole vault.
+    """
+    marks = _ledger_marks(vault)
+    batch = _batch(vault, dict.fromkeys(paths), {}, time.time_ns())
+    writing.apply(
+        vault.database,
+        Batch(entries=batch.entries, skipped=batch.skipped, removed=batch.removed, meta=marks),
+    )
+
+
+# ---- when to look -----------------------------------------------------------------------------
+
+
+def start(vault: Vault) -> None:
+    """Begin the first pass beside everything else: recovery, then the files."""
+    _in_background(vault, first=True)
+
+
+def refresh(vault: Vault) -> IndexState:
+    """Make the index as fresh as an answer may wait for, and say how fresh that is."""
+    progress = vault.progress
+    if progress.passing.locked() and not progress.rebuilding:
+        _wait(vault)
+    if progress.ended is None:
+        if progress.worker is None:
+            _pass_quietly(vault)
+        else:
+            _wait(vault)
+    elif _is_due(vault):
+        if progress.took <= _INLINE_SECONDS:
+            _pass_quietly(vault)
+        else:
+            _in_background(vault, first=False)
+            _wait(vault)
+    return progress.state
+
+
+def deep_due(vault: Vault) -> bool:
+    """Tell whether the last pass over all checksums is older than configured (0: never due)."""
+    period = vault.settings.deep_reconcile_seconds
+    if period == 0:
+        return False
+    last = vault.database.get_meta("last_checksum_scan")
+    if last is None:
+        return True
+    return (vault.clock.now() - datetime.fromisoformat(last)).total_seconds() >= period
+
+
+def _is_due(vault: Vault) -> bool:
+    progress = vault.progress
+    if progress.ended is None or time.monotonic() - progress.ended > _FRESH_SECONDS:
+        return True
+    return any(vault.database.get_meta(k) != v for k, v in _ledger_marks(vault).items())
+
+
+def _wait(vault: Vault) -> None:
+    progress = vault.progress
+    if progress.passing.acquire(timeout=_PATIENCE_SECONDS):
+        progress.passing.release()
+
+
+def _pass_quietly(vault: Vault) -> None:
+    try:
+        reconcile(vault)
+    except RootUnavailable:
+        return  # the state says so in every answer
+
+
+def _in_background(vault: Vault, *, first: bool) -> None:
+    progress = vault.progress
+    if progress.worker is not None and progress.worker.is_alive():
+        return
+    progress.worker = threading.Thread(
+        target=_work, args=(vault, first), name="keepm-index", daemon=True
+    )
+    progress.worker.start()
+
+
+def _work(vault: Vault, first: bool) -> None:
+    try:
+        if first:
+            recover(vault)
+        reconcile(vault)
+        if not vault.progress.stopping.is_set() and deep_due(vault):
+            reconcile(vault, deep=True)
+    except KeepMError:
+        # A background pass has nobody to tell; the next answer's state and status say it.
+        if vault.progress.state is not IndexState.UNAVAILABLE:
+            vault.progress.state = IndexState.CATCHING_UP
+        vault.progress.ended = time.monotonic()
+
+
+def recover(vault: Vault) -> None:
+    """Finish what a dead process left, when there is anything and the lock is free."""
+    if not transaction.pending(vault.root):
+        return
+    with lock.hold(
+        vault.root.paths,
+        surface="recovery",
+        timeout=vault.settings.lock_timeout_seconds,
+        now=vault.now(),
+    ):
+        finished = transaction.recover(vault.root).finished
+    refresh_paths(vault, finished)
+
+
+def _ledger_marks(vault: Vault) -> dict[str, str]:
+    """Return how long each writer's ledger is; the index remembers which lengths it has seen."""
+    return {f"ledger:{name}": str(size) for name, size in ledger.sizes(vault.root).items()}

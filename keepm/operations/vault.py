@@ -1,0 +1,186 @@
+"""The open vault: the one composition root of settings, store, index, tokens and clock."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from keepm import config
+from keepm.config import Policy, Settings
+from keepm.errors import ConfigurationError
+from keepm.index.database import Database
+from keepm.model.approval import ApprovalRule, Channel, Minimum
+from keepm.model.memory import Scope, Visibility
+from keepm.operations import projects
+from keepm.operations.projects import Identity
+from keepm.operations.progress import Progress
+from keepm.store.disk import OSDisk
+from keepm.store.paths import VaultPaths
+from keepm.store.transaction import Root
+from keepm.tokens import PlanTokens, ReadTokens
+
+
+class Clock(Protocol):
+    """Where the time comes from."""
+
+    def now(self) -> datetime:
+        """Return the time, in UTC."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the time, in UTC."""
+        return datetime.now(UTC)  # noqa: TID251 - the one place
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks for a change: the face, what the handshake told of the client, and the channel."""
+
+    surface: str  # mcp | cli | web | import
+    channel: Channel
+    client: str = ""
+    client_version: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """Everything a use case works with. Made by `open_vault`, closed by `close`."""
+
+    settings: Settings
+    policy: Policy
+    identity: Identity
+    visibility: Visibility
+    root: Root
+    database: Database
+    tokens: ReadTokens
+    plans: PlanTokens
+    approval: ApprovalRule
+    clock: Clock = field(default_factory=SystemClock)
+    progress: Progress = field(default_factory=Progress)
+
+    def now(self) -> str:
+        """Return the time as the vault writes it (RFC 3339, UTC, seconds)."""
+        return self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def today(self) -> str:
+        """Return the date in UTC."""
+        return self.clock.now().strftime("%Y-%m-%d")
+
+    def new_id(self) -> str:
+        """Return a fresh UUID."""
+        return str(uuid.uuid4())  # noqa: TID251 - the one place
+
+    def scope(self, label: str) -> Scope:
+        """Turn `global` or `project` into the scope it means for this server.
+
+        Raises:
+            ConfigurationError: a project scope where no project was set up.
+        """
+        if label == "global":
+            return Scope()
+        if self.visibility.project_id is None:
+            raise ConfigurationError(
+                "no project is set up for this folder, so there is no project memory here",
+                hint="Run `keepm setup` in the project, or use scope=global.",
+            )
+        return Scope(self.visibility.project_id)
+
+    def close(self) -> None:
+        """Close the index; the notes need no closing."""
+        self.progress.stop()
+        self.database.close()
+
+
+def vault_id(settings: Settings) -> str:
+    """Return the index's name for a vault: a hash of its resolved root."""
+    try:
+        resolved = settings.root.resolve()
+    except OSError:
+        resolved = settings.root
+    return hashlib.sha256(str(resolved).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def index_path(settings: Settings) -> Path:
+    """Return the index's file, outside the vault."""
+    return settings.data_dir / "indexes" / f"{vault_id(settings)}.sqlite3"
+
+
+def writer_id(settings: Settings) -> str:
+    """Return this machine's id as a writer of ledgers, made on first use; it tells nothing else."""
+    path = settings.data_dir / "writer-id"
+    if path.exists():
+        return _read_writer_id(path)
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = settings.data_dir / f".writer-id-{secrets.token_hex(4)}"
+    fresh.write_text(f"{uuid.uuid4()}\n", "ascii")  # noqa: TID251
+    try:
+        # Whoever links first decides; another process's id must not be replaced.
+        path.hardlink_to(fresh)
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
+    return _read_writer_id(path)
+
+
+def _read_writer_id(path: Path) -> str:
+    try:
+        return str(uuid.UUID(path.read_text("ascii").strip()))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"{path} can't be read as this machine's id",
+            hint="Delete that file; a new id is made, with a ledger of its own.",
+        ) from error
+
+
+def open_vault(
+    settings: Settings, *, everything: bool = False, clock: Clock | None = None
+) -> Vault:
+    """Open the vault of these settings without walking it.
+
+    `everything` gives the owner's view over all projects; no MCP server asks for it.
+
+    Raises:
+        ConfigurationError, IndexUnavailable: as their rooms say.
+    """
+    identity = projects.resolve(settings)
+    return Vault(
+        settings=settings,
+        policy=config.load_policy(),
+        identity=identity,
+        visibility=Visibility(identity.project_id, everything=everything),
+        root=Root(
+            paths=VaultPaths(settings.root), disk=OSDisk(), writer_id=writer_id(settings)
+        ),
+        database=Database.open(
+            index_path(settings),
+            vault_id=vault_id(settings),
+            journal_mode=settings.sqlite_journal_mode,
+        ),
+        tokens=ReadTokens(seconds=time.monotonic, secret=_secret),
+        plans=PlanTokens(seconds=time.monotonic, secret=_secret),
+        approval=approval_rule(settings),
+        clock=clock or SystemClock(),
+    )
+
+
+def approval_rule(settings: Settings) -> ApprovalRule:
+    """Return the configured minimum of approval as a rule."""
+    return ApprovalRule(
+        Minimum(settings.approval_minimum),
+        {kind: Minimum(value) for kind, value in settings.approval_by_kind.items()},
+    )
+
+
+def _secret() -> str:
+    return secrets.token_urlsafe(18)

@@ -1,0 +1,132 @@
+"""One-time credentials: read tokens that entitle to a change, plan tokens that confirm a plan.
+
+Both live in this process only, last ten minutes, and are spent by the act that succeeds; a
+refused call spends nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keepm.errors import ConfirmationRequired, IncompleteRead, TokenInvalid
+from keepm.model.checksum import Checksum
+
+LIFETIME_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class WriteProof:
+    """What a change of an existing document must bring (HTTP's If-Match, with a credential)."""
+
+    token: str
+    checksum: Checksum
+
+    @classmethod
+    def parse(cls, checksum: str, token: str, *, field: str = "expected_checksum") -> WriteProof:
+        """Read a proof from a call's arguments.
+
+        Raises:
+            InvalidInput: the checksum isn't one.
+        """
+        return cls(token=token.strip(), checksum=Checksum.parse(checksum, field=field))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    subject: str
+    value: str
+    expires: float
+
+
+class _Grants:
+    """Secrets handed out, each standing for a subject at one value until it is spent."""
+
+    def __init__(self, *, seconds: Callable[[], float], secret: Callable[[], str]) -> None:
+        self._seconds = seconds
+        self._secret = secret
+        self._granted: dict[str, _Grant] = {}
+        self._lock = threading.Lock()
+
+    def grant(self, subject: str, value: str) -> str:
+        now = self._seconds()
+        token = self._secret()
+        with self._lock:
+            # Grants expire in the order they were made, so the dead ones stand in front.
+            for old in list(self._granted):
+                if self._granted[old].expires > now:
+                    break
+                del self._granted[old]
+            self._granted[token] = _Grant(subject, value, now + LIFETIME_SECONDS)
+        return token
+
+    def holds(self, token: str, subject: str, value: str) -> bool:
+        with self._lock:
+            granted = self._granted.get(token)
+        return (
+            granted is not None
+            and granted.expires > self._seconds()
+            and (granted.subject, granted.value) == (subject, value)
+        )
+
+    def spend(self, token: str) -> None:
+        with self._lock:
+            self._granted.pop(token, None)
+
+
+class ReadTokens:
+    """Tokens of complete reads, each bound to one document at one checksum."""
+
+    def __init__(self, *, seconds: Callable[[], float], secret: Callable[[], str]) -> None:
+        self._grants = _Grants(seconds=seconds, secret=secret)
+
+    def issue(self, document_id: str, checksum: Checksum) -> str:
+        """Hand out the token of a complete read."""
+        return self._grants.grant(document_id, checksum.hex)
+
+    def check(self, proof: WriteProof, document_id: str) -> None:
+        """Let a proof pass without spending it.
+
+        The caller has compared the proof's checksum with the file already.
+
+        Raises:
+            IncompleteRead: no token was given, as after a truncated read.
+            TokenInvalid: unknown, spent, expired, or for another document or version.
+        """
+        if not proof.token:
+            raise IncompleteRead("a change needs the token of a complete read")
+        if not self._grants.holds(proof.token, document_id, proof.checksum.hex):
+            raise TokenInvalid(
+                "the token is unknown here, spent, over ten minutes old, or of another read"
+            )
+
+    def spend(self, proof: WriteProof) -> None:
+        """Use the token up, after the change it allowed has succeeded."""
+        self._grants.spend(proof.token)
+
+
+class PlanTokens:
+    """Tokens of previews, each bound to one exact plan."""
+
+    def __init__(self, *, seconds: Callable[[], float], secret: Callable[[], str]) -> None:
+        self._grants = _Grants(seconds=seconds, secret=secret)
+
+    def issue(self, operation: str, plan_digest: str) -> str:
+        """Hand out the token of a preview."""
+        return self._grants.grant(operation, plan_digest)
+
+    def check(self, token: str, operation: str, plan_digest: str) -> None:
+        """Let a confirmation pass without spending it.
+
+        Raises:
+            ConfirmationRequired: the token is missing, unknown or expired, or the plan changed.
+        """
+        if not self._grants.holds(token, operation, plan_digest):
+            raise ConfirmationRequired(
+                "the token is missing, over ten minutes old, spent, or the plan has changed since"
+            )
+
+    def spend(self, token: str) -> None:
+        """Use the token up."""
+        self._grants.spend(token)
