@@ -87,13 +87,14 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
             unread.append(item)
     removed = tuple(path for path in known if path not in present)
     vault.progress.left = len(unread)
-    batches = _batches(vault, unread, known, scanned_ns=scanned_ns)
+    written: list[FileRow] = []
+    batches = _noting(_batches(vault, unread, known, scanned_ns=scanned_ns), written)
     if vault.progress.rebuilding:
         writing.rebuild(vault.database, batches)
     else:
         for batch in batches:
             writing.apply(vault.database, batch)
-            _settle(vault, batch)
+    _settle(vault, written)
     meta = {"filled": "1", **marks}
     if deep:
         meta["last_checksum_scan"] = vault.now()
@@ -172,17 +173,24 @@ def _unread_row(path: str, reason: str, scanned_ns: int) -> FileRow:
     return FileRow(path, 0, 0, "", scanned_ns, reason)
 
 
-def _settle(vault: Vault, batch: Batch) -> None:
-    """Read again what changed while a batch was on its way into the index.
+def _noting(batches: Iterable[Batch], written: list[FileRow]) -> Iterator[Batch]:
+    for batch in batches:
+        yield batch
+        written.extend(entry.file for entry in batch.entries)
+
+
+def _settle(vault: Vault, written: Sequence[FileRow]) -> None:
+    """Read again what changed while it was on its way into the index.
 
     Without this, a writer's newer row could be replaced by the version read before it.
     """
     for _ in range(3):
-        late = [e.file.path for e in batch.entries if _moved_on(vault, e.file)]
+        late = [row.path for row in written if _moved_on(vault, row)]
         if not late:
             return
         batch = _batch(vault, late, {}, time.time_ns())
         writing.apply(vault.database, batch)
+        written = [entry.file for entry in batch.entries]
 
 
 def _moved_on(vault: Vault, row: FileRow) -> bool:

@@ -1,0 +1,145 @@
+"""From an identifier (an id, a name or an alias) to the one visible document it names."""
+
+from __future__ import annotations
+
+from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, NotFound
+from keepm.index import catalog
+from keepm.index.catalog import HandoffRow, NoteRow, ProposalRow
+from keepm.model.document import AnyDocument, Document
+from keepm.model.handoff import Handoff
+from keepm.model.identity import slot_key
+from keepm.model.memory import Memory
+from keepm.model.proposal import Proposal
+from keepm.operations.vault import Vault
+
+LATEST = "latest"
+
+
+def note(vault: Vault, identifier: str | None) -> NoteRow:
+    """Return the index's row of the note an identifier names.
+
+    An active note wins over archived and superseded ones.
+
+    Raises:
+        NotFound: nothing visible fits.
+        AmbiguousIdentifier: several do; the details list their handles.
+        InvalidIdentifier: it is empty.
+    """
+    text = _given(identifier)
+    rows = catalog.find(vault.database, text, vault.visibility)
+    best = [row for row in rows if row.status == "active"] or rows
+    if len(best) == 1:
+        return best[0]
+    if best:
+        raise AmbiguousIdentifier(
+            f"this name fits {len(best)} notes",
+            details={
+                "candidates": [
+                    {"id": row.id, "name": row.name, "scope": row.scope.label} for row in best[:10]
+                ]
+            },
+        )
+    raise NotFound("no note here has this id, name or alias", details={"identifier": text[:120]})
+
+
+def note_path(vault: Vault, identifier: str | None) -> str:
+    """Return the path of the note an identifier names; raises as `note`."""
+    return note(vault, identifier).path
+
+
+def proposal(vault: Vault, identifier: str | None) -> ProposalRow:
+    """Return the row of the proposal an identifier names; a pending one wins. Raises as `note`."""
+    text = _given(identifier)
+    rows = catalog.find_proposals(vault.database, text, vault.visibility)
+    best = [row for row in rows if row.status == "pending"] or rows
+    if len(best) == 1:
+        return best[0]
+    if best:
+        raise AmbiguousIdentifier(
+            f"this name fits {len(best)} proposals",
+            details={"candidates": [{"id": row.id, "name": row.name} for row in best[:10]]},
+        )
+    raise NotFound(
+        "no proposal here has this id or name",
+        hint="Look it up with memory_inbox_list.",
+        details={"identifier": text[:120]},
+    )
+
+
+def proposal_path(vault: Vault, identifier: str | None) -> str:
+    """Return the path of the proposal an identifier names; raises as `proposal`."""
+    return proposal(vault, identifier).path
+
+
+def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
+    """Return the row of a handoff by id or title, or the one written last. Raises as `note`."""
+    text = (identifier or LATEST).strip()
+    if text == LATEST:
+        rows = catalog.handoffs(vault.database, vault.visibility, status="active")[:1]
+    else:
+        found = catalog.find_handoffs(vault.database, text, vault.visibility)
+        rows = [row for row in found if row.status == "active"] or found
+    if len(rows) == 1:
+        return rows[0]
+    if rows:
+        raise AmbiguousIdentifier(
+            f"this title fits {len(rows)} handoffs",
+            details={"candidates": [{"id": row.id, "title": row.title} for row in rows[:10]]},
+        )
+    raise NotFound(
+        "there is no active handoff in this project"
+        if text == LATEST
+        else "no handoff here has this id or title",
+        hint="Start one with memory_handoff_create when a task stays unfinished.",
+    )
+
+
+def handoff_path(vault: Vault, identifier: str | None) -> str:
+    """Return the path of the handoff an identifier names; raises as `handoff`."""
+    return handoff(vault, identifier).path
+
+
+def _given(identifier: str | None) -> str:
+    text = (identifier or "").strip()
+    if not slot_key(text):
+        raise InvalidIdentifier("the identifier is empty")
+    return text
+
+
+def as_memory(document: AnyDocument) -> Document[Memory]:
+    """Return the document as a note that can be changed.
+
+    Raises:
+        MalformedDocument: its metadata can't be read; the details name line and reason.
+    """
+    if isinstance(document.content, Memory):
+        return document  # type: ignore[return-value]  # narrowed by its content
+    raise _malformed(document)
+
+
+def as_proposal(document: AnyDocument) -> Document[Proposal]:
+    """Return the document as a proposal; raises as `as_memory`."""
+    if isinstance(document.content, Proposal):
+        return document  # type: ignore[return-value]  # narrowed by its content
+    raise _malformed(document)
+
+
+def as_handoff(document: AnyDocument) -> Document[Handoff]:
+    """Return the document as a handoff; raises as `as_memory`."""
+    if isinstance(document.content, Handoff):
+        return document  # type: ignore[return-value]  # narrowed by its content
+    raise _malformed(document)
+
+
+def _malformed(document: AnyDocument) -> MalformedDocument:
+    first = document.findings[0] if document.findings else None
+    return MalformedDocument(
+        f"{document.path} can't be changed by KeepM"
+        + (f": {first.message} (line {first.line})" if first and first.line else "")
+        + (f": {first.message}" if first and not first.line else ""),
+        details={
+            "path": document.path,
+            "code": first.code if first else "malformed_document",
+            "line": first.line if first else None,
+        },
+    )

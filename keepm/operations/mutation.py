@@ -1,0 +1,204 @@
+"""The one spine that every change takes.
+
+Lock → recover → plan on freshly read files → commit → index → spend the tokens → receipt.
+A plan reads documents through its `Desk`, which knows the files as they are under the lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from keepm.errors import (
+    ChecksumMismatch,
+    IndexUnavailable,
+    KeepMError,
+    NotFound,
+    RecoveryBlocked,
+    RootUnavailable,
+)
+from keepm.index import catalog
+from keepm.markdown import documents
+from keepm.model.checksum import Checksum
+from keepm.model.document import AnyDocument, Document
+from keepm.model.handoff import Handoff
+from keepm.model.memory import Memory, Scope
+from keepm.model.proposal import Proposal
+from keepm.operations import identifying, sync
+from keepm.operations.vault import Caller, Vault
+from keepm.store import lock, reader, transaction
+from keepm.store.changes import ChangeSet
+from keepm.store.ledger import EventDraft, LedgerEvent
+from keepm.tokens import WriteProof
+
+Content = TypeVar("Content", Memory, Proposal, Handoff)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a mutation will do: the changes, their ledger event, and the proofs it uses up."""
+
+    changes: ChangeSet
+    event: EventDraft
+    proofs: tuple[WriteProof, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a mutation did. `index_current` is false when the index must catch up first."""
+
+    event: LedgerEvent
+    written: Mapping[str, Checksum | None]
+    index_current: bool = True
+
+
+@dataclass(slots=True)
+class Desk:
+    """The documents a plan works on, read under the lock."""
+
+    vault: Vault
+    _looked_again: bool = field(default=False)
+
+    def memory(self, identifier: str, proof: WriteProof) -> Document[Memory]:
+        """Return the note to change, with its proof checked.
+
+        Raises:
+            NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
+        """
+        document = self._current(identifier, identifying.note_path)
+        return self._proven(identifying.as_memory(document), proof)
+
+    def proposal(self, identifier: str, proof: WriteProof) -> Document[Proposal]:
+        """Return the proposal to change, with its proof checked."""
+        document = self._current(identifier, identifying.proposal_path)
+        return self._proven(identifying.as_proposal(document), proof)
+
+    def handoff(self, identifier: str | None, proof: WriteProof) -> Document[Handoff]:
+        """Return the handoff to change (the latest without an identifier), its proof checked."""
+        document = self._current(identifier, identifying.handoff_path)
+        return self._proven(identifying.as_handoff(document), proof)
+
+    def slot_holder(self, slot: str, scope: Scope) -> catalog.NoteRow | None:
+        """Return the active note that holds this slot in exactly this scope."""
+        rows = catalog.find_slot(self.vault.database, slot, scope)
+        return next((row for row in rows if row.status == "active"), None)
+
+    def _proven(self, document: Document[Content], proof: WriteProof) -> Document[Content]:
+        if document.checksum != proof.checksum:
+            raise ChecksumMismatch(
+                "the file is not the version that was read",
+                details={"expected": proof.checksum.hex, "found": document.checksum.hex},
+            )
+        self.vault.tokens.check(proof, document.content.id)
+        return document
+
+    def _current(
+        self, identifier: str | None, find: Callable[[Vault, str | None], str]
+    ) -> AnyDocument:
+        """Read the file an identifier names now; look at the vault again if the index is behind."""
+        try:
+            path = find(self.vault, identifier)
+            return self._read(path)
+        except NotFound:
+            if self._looked_again:
+                raise
+        self._looked_again = True
+        sync.reconcile(self.vault)
+        return self._read(find(self.vault, identifier))
+
+    def _read(self, path: str) -> AnyDocument:
+        data = reader.read(self.vault.root, path, limit=self.vault.policy.document_bytes)
+        return documents.read(path, data)
+
+
+def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receipt:
+    """Make one change, whole or not at all, and answer when it is durable.
+
+    Raises:
+        RootLocked: another process kept the lock for too long.
+        RecoveryBlocked: a target is held by an interrupted change that met a stranger's version.
+        KeepMError: whatever the plan or the store refuses; nothing was changed then.
+    """
+    with writing_time(vault, caller) as blocked:
+        planned = plan(Desk(vault))
+        if held := blocked.intersection(planned.changes.touched):
+            raise RecoveryBlocked(
+                "an interrupted change of this file waits for the owner's decision",
+                details={"paths": sorted(held)},
+            )
+        committed = transaction.commit(
+            vault.root,
+            planned.changes,
+            planned.event,
+            transaction_id=vault.new_id(),
+            at=vault.now(),
+        )
+        current = _index(vault, committed.written)
+        for proof in planned.proofs:
+            vault.tokens.spend(proof)
+    return Receipt(committed.event, committed.written, index_current=current)
+
+
+def preview(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Plan:
+    """Make the plan that `mutate` would carry out now, and stop there."""
+    with writing_time(vault, caller):
+        return plan(Desk(vault))
+
+
+@contextmanager
+def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
+    """Hold the vault's lock, recovered; yield the paths that wait for the owner."""
+    if not vault.root.paths.memory.is_dir():
+        raise RootUnavailable(
+            "the vault's Memory folder isn't there",
+            hint="Mount the folder, or run `keepm setup` to make a new vault there.",
+        )
+    with lock.hold(
+        vault.root.paths,
+        surface=caller.surface,
+        timeout=vault.settings.lock_timeout_seconds,
+        now=vault.now(),
+    ):
+        recovery = transaction.recover(vault.root)
+        if recovery.finished:
+            _index(vault, dict.fromkeys(recovery.finished))
+        yield frozenset(path for intent in recovery.blocked for path in intent.paths)
+
+
+def draft(
+    caller: Caller,
+    operation: str,
+    *,
+    object_id: str,
+    object_kind: str,
+    scope: Scope,
+    approved: bool = False,
+    shown: Checksum | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> EventDraft:
+    """Draft the ledger event of a change; `approved` when the caller's channel lets text in."""
+    return EventDraft(
+        operation=operation,
+        surface=caller.surface,
+        object_id=object_id,
+        object_kind=object_kind,
+        scope=scope.key,
+        channel=str(caller.channel) if approved else None,
+        client=caller.client,
+        client_version=caller.client_version,
+        session=caller.session,
+        shown=shown.hex if shown else None,
+        extra=dict(extra or {}),
+    )
+
+
+def _index(vault: Vault, written: Mapping[str, Checksum | None]) -> bool:
+    try:
+        sync.refresh_paths(vault, written)
+    except (IndexUnavailable, KeepMError):
+        # The change stands; the ledger is longer than the index remembers, so the next
+        # retrieval looks at the files.
+        return False
+    return True
