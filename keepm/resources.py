@@ -26,3 +26,27 @@ def folder(name: str) -> Path:
     raise ConfigurationError(
         f"this installation of KeepM lacks its {name} files", hint="Install KeepM again."
     )
+
+
+LANGUAGES = ("en", "zh")
+"""The languages in which agents are told what to do."""
+
+
+def policy_text(language: str, name: str) -> str:
+    """Return one text of `policies/<language>/`, such as `instructions`, as it is written.
+
+    Raises:
+        ConfigurationError: there is no such language or text in this installation.
+    """
+    if language not in LANGUAGES:
+        raise ConfigurationError(
+            f"there is no policy in the language '{language}'",
+            hint=f"The languages are: {', '.join(LANGUAGES)}.",
+        )
+    try:
+        return (folder("policies") / language / f"{name}.md").read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"this installation of KeepM lacks the policy text '{language}/{name}'",
+            hint="Install KeepM again.",
+        ) from error
