@@ -21,6 +21,7 @@ from keepm.errors import (
 )
 from keepm.index import catalog
 from keepm.markdown import documents
+from keepm.model import layout
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Document
 from keepm.model.handoff import Handoff
@@ -29,7 +30,7 @@ from keepm.model.proposal import Proposal
 from keepm.operations import identifying, sync
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
-from keepm.store.changes import ChangeSet
+from keepm.store.changes import ChangeSet, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
 from keepm.tokens import WriteProof
 
@@ -50,15 +51,27 @@ class Receipt:
     """What a mutation did. `index_current` is false when the index must catch up first."""
 
     event: LedgerEvent
-    written: Mapping[str, Checksum | None]
+    changes: ChangeSet
     index_current: bool = True
+
+    def document(self, document_id: str) -> AnyDocument:
+        """Return the new version of a document this change wrote."""
+        for change in self.changes.changes:
+            path = change.to if isinstance(change, Move) else change.path
+            if layout.place(path) is not None:
+                document = documents.read(path, change.data)
+                if document.content.id == document_id:
+                    return document
+        raise NotFound("this change wrote no such document")
 
 
 @dataclass(slots=True)
 class Desk:
-    """The documents a plan works on, read under the lock."""
+    """The documents a plan works on, read under the lock; one transaction's id and time."""
 
     vault: Vault
+    transaction_id: str
+    at: str
     _looked_again: bool = field(default=False)
 
     def memory(self, identifier: str, proof: WriteProof) -> Document[Memory]:
@@ -122,7 +135,8 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
         KeepMError: whatever the plan or the store refuses; nothing was changed then.
     """
     with writing_time(vault, caller) as blocked:
-        planned = plan(Desk(vault))
+        desk = Desk(vault, vault.new_id(), vault.now())
+        planned = plan(desk)
         if held := blocked.intersection(planned.changes.touched):
             raise RecoveryBlocked(
                 "an interrupted change of this file waits for the owner's decision",
@@ -132,19 +146,19 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             vault.root,
             planned.changes,
             planned.event,
-            transaction_id=vault.new_id(),
-            at=vault.now(),
+            transaction_id=desk.transaction_id,
+            at=desk.at,
         )
         current = _index(vault, committed.written)
         for proof in planned.proofs:
             vault.tokens.spend(proof)
-    return Receipt(committed.event, committed.written, index_current=current)
+    return Receipt(committed.event, planned.changes, index_current=current)
 
 
 def preview(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Plan:
     """Make the plan that `mutate` would carry out now, and stop there."""
     with writing_time(vault, caller):
-        return plan(Desk(vault))
+        return plan(Desk(vault, vault.new_id(), vault.now()))
 
 
 @contextmanager

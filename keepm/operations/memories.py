@@ -1,0 +1,363 @@
+"""Formal memory: read, create, update, delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from keepm.errors import AlreadyExists, InvalidInput, WrongState
+from keepm.index import catalog, graph
+from keepm.markdown import memories as codec
+from keepm.model import identity, layout, memory
+from keepm.model.document import Damaged, Document
+from keepm.model.memory import Claim, ClaimEdit, Memory, Scope, Status
+from keepm.operations import freshness, identifying, provenance, reading
+from keepm.operations.freshness import SourceState
+from keepm.operations.mutation import Desk, Plan, draft, mutate
+from keepm.operations.reading import Part
+from keepm.operations.vault import Caller, Vault
+from keepm.store import reader
+from keepm.store.changes import Change, ChangeSet, Create, Move, Replace
+from keepm.tokens import WriteProof
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReading:
+    """One read of a note. `token` only when the body is complete and the note can be changed."""
+
+    document: Document[Memory] | Document[Damaged]
+    part: Part
+    token: str | None
+    approved_via: str
+    source_state: SourceState | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWritten:
+    """A note as a change left it, with the token for the next change."""
+
+    document: Document[Memory]
+    token: str
+    index_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDeleted:
+    """What went to the trash, and who still links to it."""
+
+    id: str
+    name: str
+    trash_path: str
+    linked_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEdit:
+    """A change of a note: its claim's fields, and its status (active or archived)."""
+
+    claim: ClaimEdit
+    status: Status | None = None
+
+
+def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> MemoryReading:
+    """Read a note from its file, damaged ones as raw text with their findings.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, InvalidIdentifier.
+    """
+    document = reading.current(vault, identifier, identifying.note_path)
+    content = document.content
+    if isinstance(content, Damaged):
+        part = reading.part(content.text, max_chars=max_chars, offset=offset)
+        return MemoryReading(_damaged(document), part, None, provenance.UNREADABLE, None)
+    note = identifying.as_memory(document)
+    claim = note.content.claim
+    part = reading.part(claim.body, max_chars=max_chars, offset=offset)
+    return MemoryReading(
+        document=note,
+        part=part,
+        token=vault.tokens.issue(note.content.id, note.checksum) if part.complete else None,
+        approved_via=provenance.channel(vault, note),
+        source_state=freshness.state(
+            vault, claim.scope, claim.sources, dict(note.content.source_digests)
+        ),
+    )
+
+
+def create(vault: Vault, caller: Caller, claim: Claim) -> MemoryWritten:
+    """Write a new note into a free slot.
+
+    Raises:
+        InvalidInput: naming every problem of the claim.
+        ApprovalRequired: the caller's channel is below the minimum for this kind.
+        AlreadyExists: an active note holds the slot.
+    """
+    claim = normal(claim)
+    memory.check(claim, vault.policy, today=vault.today())
+    vault.approval.require(caller.channel, kind=claim.kind)
+    note_id = vault.new_id()
+
+    def plan(desk: Desk) -> Plan:
+        change = creation(desk, claim, note_id, caller=caller)
+        return Plan(
+            ChangeSet((change,)),
+            draft(
+                caller,
+                "create",
+                object_id=note_id,
+                object_kind="memory",
+                scope=claim.scope,
+                approved=True,
+            ),
+        )
+
+    receipt = mutate(vault, caller, plan)
+    written = identifying.as_memory(receipt.document(note_id))
+    return _written(vault, written, index_current=receipt.index_current)
+
+
+def creation(
+    desk: Desk,
+    claim: Claim,
+    note_id: str,
+    *,
+    caller: Caller,
+    supersedes: tuple[str, ...] = (),
+    instead_of: str | None = None,
+) -> Create:
+    """Plan the file of a new note in a free slot.
+
+    `instead_of` is the id of the note that leaves the slot in the same transaction.
+
+    Raises:
+        AlreadyExists: another active note holds the slot.
+    """
+    require_free_slot(desk, claim, but=instead_of)
+    note = Memory(
+        id=note_id,
+        claim=claim,
+        status=Status.ACTIVE,
+        created=desk.at,
+        updated=desk.at,
+        supersedes=supersedes,
+        source_digests=freshness.record(desk.vault, claim.scope, claim.sources)
+        if claim.verified_at
+        else (),
+        approved_via=caller.channel,
+    )
+    return Create(free_path(desk, claim.scope, claim.name), codec.render(note))
+
+
+def update(
+    vault: Vault, caller: Caller, identifier: str, edit: MemoryEdit, proof: WriteProof
+) -> MemoryWritten:
+    """Change fields of a note; what the edit leaves out stays, byte for byte.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
+        InvalidInput: a field is wrong, or the edit changes nothing.
+        AlreadyExists: the new name or scope is another note's slot.
+        ApprovalRequired: the caller's channel is below the minimum.
+    """
+    note_id = ""
+
+    def plan(desk: Desk) -> Plan:
+        nonlocal note_id
+        document = desk.memory(identifier, proof)
+        old = document.content
+        note_id = old.id
+        new = edited(desk, old, edit)
+        for kind in (old.claim.kind, new.claim.kind):
+            vault.approval.require(caller.channel, kind=kind)
+        new = replace(new, updated=desk.at, approved_via=caller.channel)
+        return Plan(
+            ChangeSet((replacement(desk, document, new),)),
+            draft(
+                caller,
+                "update",
+                object_id=old.id,
+                object_kind="memory",
+                scope=new.claim.scope,
+                approved=True,
+            ),
+            (proof,),
+        )
+
+    receipt = mutate(vault, caller, plan)
+    written = identifying.as_memory(receipt.document(note_id))
+    return _written(vault, written, index_current=receipt.index_current)
+
+
+def delete(vault: Vault, caller: Caller, identifier: str, proof: WriteProof) -> MemoryDeleted:
+    """Move a note to the trash, from where the owner can restore it.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
+        ApprovalRequired: the caller's channel is below the minimum.
+    """
+    gone: MemoryDeleted | None = None
+
+    def plan(desk: Desk) -> Plan:
+        nonlocal gone
+        document = desk.memory(identifier, proof)
+        note = document.content
+        vault.approval.require(caller.channel, kind=note.claim.kind)
+        change = to_trash(desk, document)
+        gone = MemoryDeleted(
+            id=note.id,
+            name=note.claim.name,
+            trash_path=change.to,
+            linked_from=_linked_from(vault, note.id),
+        )
+        return Plan(
+            ChangeSet((change,)),
+            draft(
+                caller,
+                "delete",
+                object_id=note.id,
+                object_kind="memory",
+                scope=note.claim.scope,
+                approved=True,
+            ),
+            (proof,),
+        )
+
+    mutate(vault, caller, plan)
+    assert gone is not None
+    return gone
+
+
+# ---- parts of plans, shared with promotion -----------------------------------------------------
+
+
+def normal(claim: Claim) -> Claim:
+    """Return the claim as it is stored: trimmed, lists without twins, one newline at the end."""
+    return replace(
+        claim,
+        name=claim.name.strip(),
+        description=claim.description.strip(),
+        body=normal_body(claim.body),
+        tags=memory.distinct(claim.tags),
+        aliases=tuple(
+            alias
+            for alias in memory.distinct(claim.aliases)
+            if identity.slot_key(alias) != claim.slot
+        ),
+        sources=memory.distinct(claim.sources, fold=False),
+    )
+
+
+def normal_body(body: str) -> str:
+    """Return a body without blank lines around it; what is inside stays as it is."""
+    lines = body.split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    text = "\n".join(lines).rstrip()
+    return f"{text}\n" if text else ""
+
+
+def edited(desk: Desk, old: Memory, edit: MemoryEdit) -> Memory:
+    """Apply an edit and check the result.
+
+    Raises:
+        InvalidInput: a field is wrong, or nothing would change.
+        WrongState: the status can't be reached from here.
+        AlreadyExists: the slot it moves to is taken.
+    """
+    changes = edit.claim
+    if changes.body is not None:
+        changes = replace(changes, body=normal_body(changes.body))
+    claim = memory.apply(old.claim, changes)
+    status = edit.status or old.status
+    if claim == old.claim and status is old.status:
+        raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
+    _require_step(old.status, status)
+    touched = (claim.body, claim.kind) != (old.claim.body, old.claim.kind)
+    memory.check(claim, desk.vault.policy, today=desk.vault.today(), contract=touched)
+    if status is Status.ACTIVE and (
+        (claim.slot, claim.scope, status) != (old.claim.slot, old.claim.scope, old.status)
+    ):
+        require_free_slot(desk, claim, but=old.id)
+    digests = old.source_digests
+    if changes.verified_at is not None:
+        digests = (
+            freshness.record(desk.vault, claim.scope, claim.sources) if claim.verified_at else ()
+        )
+    return replace(old, claim=claim, status=status, source_digests=digests)
+
+
+def _require_step(old: Status, new: Status) -> None:
+    if new is old:
+        return
+    if Status.SUPERSEDED in (old, new):
+        raise WrongState(
+            f"a note can't go from {old} to {new} by an update",
+            hint="Update can archive an active note and make an archived one active.",
+            details={"status": str(old)},
+        )
+
+
+def require_free_slot(desk: Desk, claim: Claim, *, but: str | None) -> None:
+    """Refuse a slot that another active note of the same scope holds.
+
+    Raises:
+        AlreadyExists: naming that note.
+    """
+    holder = desk.slot_holder(claim.slot, claim.scope)
+    if holder is not None and holder.id != but:
+        raise AlreadyExists(
+            f"the slot '{claim.name}' is held by an active note",
+            details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
+        )
+
+
+def free_path(desk: Desk, scope: Scope, name: str, *, folder: str | None = None) -> str:
+    """Return a path for a slot's note that no file has, also where case doesn't count."""
+    slot = identity.slot_key(name)
+    taken = {
+        identity.file_key(row.path) for row in catalog.find_slot(desk.vault.database, slot, scope)
+    }
+    attempt = 1
+    while True:
+        path = layout.memory_path(scope, name, attempt=attempt)
+        if folder is not None:
+            path = f"{folder}/{path.rsplit('/', 1)[-1]}"
+        if identity.file_key(path) not in taken and reader.state(desk.vault.root, path) is None:
+            return path
+        attempt += 1
+
+
+def replacement(desk: Desk, document: Document[Memory], new: Memory) -> Change:
+    """Plan a note's new version, in a new place if its slot or scope changed."""
+    old = document.content
+    data = codec.patch(document, new)
+    if (new.claim.slot, new.claim.scope) == (old.claim.slot, old.claim.scope):
+        return Replace(document.path, data, document.checksum)
+    # People sort notes into sub-folders: a renamed note stays in its folder.
+    kept = document.path.rsplit("/", 1)[0] if new.claim.scope == old.claim.scope else None
+    path = free_path(desk, new.claim.scope, new.claim.name, folder=kept)
+    return Move(document.path, path, data, document.checksum)
+
+
+def to_trash(desk: Desk, document: Document[Memory]) -> Move:
+    """Plan a file's way to the trash, with its bytes as they are."""
+    stamp = desk.at.replace("-", "").replace(":", "")
+    target = layout.trash_path(document.path, stamp=stamp, transaction_id=desk.transaction_id)
+    return Move(document.path, target, document.data, document.checksum)
+
+
+def _linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:
+    rows, _ = graph.links(
+        vault.database, note_id, vault.visibility, direction="back", relation=None, limit=20, offset=0
+    )
+    return tuple(dict.fromkeys(row.name for row in rows if row.name))
+
+
+def _written(vault: Vault, document: Document[Memory], *, index_current: bool) -> MemoryWritten:
+    token = vault.tokens.issue(document.content.id, document.checksum)
+    return MemoryWritten(document, token, index_current)
+
+
+def _damaged(document: object) -> Document[Damaged]:
+    assert isinstance(document, Document)
+    return document
+

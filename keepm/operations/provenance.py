@@ -1,0 +1,28 @@
+"""By which channel the bytes of a note became memory: the ledger's word, not the note's."""
+
+from __future__ import annotations
+
+from keepm.index import approvals
+from keepm.model import memory
+from keepm.model.approval import Channel
+from keepm.model.document import Document
+from keepm.model.memory import Memory
+from keepm.operations.vault import Vault
+
+UNREADABLE = "unreadable"
+"""What stands for the channel of a note whose metadata can't be read."""
+
+
+def channel(vault: Vault, document: Document[Memory]) -> Channel:
+    """Return the channel of the ledger event that wrote exactly these bytes.
+
+    Without one the file was edited or made by hand (`owner-edit`), or is a KeepM 3 note, which
+    has a plain date and no channel of its own (`import`).
+    """
+    found = approvals.channel_of(vault.database, document.checksum.hex)
+    if found is not None:
+        return Channel(found)
+    note = document.content
+    if note.approved_via is None and memory.is_date(note.created):
+        return Channel.IMPORT
+    return Channel.OWNER_EDIT

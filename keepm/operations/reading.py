@@ -1,0 +1,55 @@
+"""Reading one document as it is on disk now, whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keepm.errors import NotFound
+from keepm.markdown import documents
+from keepm.model.document import AnyDocument
+from keepm.operations import sync
+from keepm.operations.vault import Vault
+from keepm.store import reader
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a text, in characters; `complete` when it is the whole."""
+
+    text: str
+    offset: int
+    total: int
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether nothing was left out."""
+        return len(self.text) == self.total
+
+
+def part(text: str, *, max_chars: int, offset: int = 0) -> Part:
+    """Return at most `max_chars` characters of a text from `offset` on."""
+    return Part(text[offset : offset + max_chars], offset, len(text))
+
+
+def current(
+    vault: Vault, identifier: str | None, find: Callable[[Vault, str | None], str]
+) -> AnyDocument:
+    """Read the file that an identifier names now; look at the vault again if it moved.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, InvalidIdentifier: as `find` says.
+        StorageFailed, LimitExceeded: the file can't be read.
+    """
+    sync.refresh(vault)
+    try:
+        return _read(vault, find(vault, identifier))
+    except NotFound:
+        sync.reconcile(vault)
+        return _read(vault, find(vault, identifier))
+
+
+def _read(vault: Vault, path: str) -> AnyDocument:
+    return documents.read(
+        path, reader.read(vault.root, path, limit=vault.policy.document_bytes)
+    )
