@@ -56,6 +56,12 @@ def file_stem(name: str) -> str:
     return f"{stem.rstrip('. ') or 'note'}-{digest}"
 
 
+def is_device(file_name: str) -> bool:
+    """Tell whether Windows takes this file name for a device, whatever its extension."""
+    stem, dot, extension = file_name.partition(".")
+    return _WINDOWS_DEVICES.fullmatch(stem.rstrip() + dot + extension) is not None
+
+
 def file_key(file_name: str) -> str:
     """Return what two names share that a case- or form-insensitive file system takes for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", file_name).casefold())
