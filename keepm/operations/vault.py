@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 import uuid
@@ -18,8 +17,10 @@ from keepm.index.database import Database
 from keepm.model.approval import ApprovalRule, Channel, Minimum
 from keepm.model.memory import Scope, Visibility
 from keepm.operations import projects
-from keepm.operations.projects import Identity
+from keepm.operations.places import index_path as index_path
+from keepm.operations.places import vault_id as vault_id
 from keepm.operations.progress import Progress
+from keepm.operations.projects import Identity
 from keepm.store.disk import OSDisk
 from keepm.store.paths import VaultPaths
 from keepm.store.transaction import Root
@@ -99,20 +100,6 @@ class Vault:
         """Close the index; the notes need no closing."""
         self.progress.stop()
         self.database.close()
-
-
-def vault_id(settings: Settings) -> str:
-    """Return the index's name for a vault: a hash of its resolved root."""
-    try:
-        resolved = settings.root.resolve()
-    except OSError:
-        resolved = settings.root
-    return hashlib.sha256(str(resolved).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def index_path(settings: Settings) -> Path:
-    """Return the index's file, outside the vault."""
-    return settings.data_dir / "indexes" / f"{vault_id(settings)}.sqlite3"
 
 
 def writer_id(settings: Settings) -> str:
