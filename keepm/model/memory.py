@@ -176,14 +176,15 @@ def check(claim: Claim, policy: Policy, *, today: str, contract: bool = True) ->
     Raises:
         InvalidInput: or the subclass all problems share.
     """
-    problems = list(_problems(claim, policy, today=today))
+    found = list(problems(claim, policy, today=today))
     if contract:
         rule = policy.kinds[claim.kind]
-        problems += contracts.missing(rule, claim.body, sources=len(claim.sources))
-    refuse_if_any(problems)
+        found += contracts.missing(rule, claim.body, sources=len(claim.sources))
+    refuse_if_any(found)
 
 
-def _problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
+def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
+    """Yield what is wrong with a claim's fields, its kind's contract apart."""
     most = policy.memory
     yield from name_problems("name", claim.name, most.name_characters)
     if not claim.description:

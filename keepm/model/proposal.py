@@ -83,3 +83,9 @@ def problems(proposal: Proposal, policy: Policy) -> Iterator[Problem]:
     yield from limits.characters("source_ref", proposal.source_ref, most.reference_characters)
     if (proposal.target_id is None) != (proposal.target_action is None):
         yield Problem("target_action", "target_identifier and target_action go together")
+
+
+def rejection_problems(reason: str, policy: Policy) -> Iterator[Problem]:
+    """Yield what is wrong with the reason given for a rejection."""
+    yield from screening.text("reason", reason)
+    yield from limits.characters("reason", reason, policy.proposal.reason_characters)

@@ -169,6 +169,9 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
             "the vault's Memory folder isn't there",
             hint="Mount the folder, or run `keepm setup` to make a new vault there.",
         )
+    # Slots are looked up in the index: it must have seen every file and every event. The long
+    # look comes before the lock, the short one after it.
+    sync.require_complete(vault)
     with lock.hold(
         vault.root.paths,
         surface=caller.surface,
@@ -178,6 +181,7 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
         recovery = transaction.recover(vault.root)
         if recovery.finished:
             _index(vault, dict.fromkeys(recovery.finished))
+        sync.require_complete(vault)
         yield frozenset(path for intent in recovery.blocked for path in intent.paths)
 
 

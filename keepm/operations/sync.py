@@ -238,6 +238,16 @@ def refresh(vault: Vault) -> IndexState:
     return progress.state
 
 
+def require_complete(vault: Vault) -> None:
+    """Look at the files unless the index has seen every event of every ledger.
+
+    Raises:
+        RootUnavailable, IndexUnavailable: it can't be completed now.
+    """
+    if vault.database.get_meta("filled") is None or _has_news(vault):
+        reconcile(vault)
+
+
 def deep_due(vault: Vault) -> bool:
     """Tell whether the last pass over all checksums is older than configured (0: never due)."""
     period = vault.settings.deep_reconcile_seconds
@@ -253,6 +263,11 @@ def _is_due(vault: Vault) -> bool:
     progress = vault.progress
     if progress.ended is None or time.monotonic() - progress.ended > _FRESH_SECONDS:
         return True
+    return _has_news(vault)
+
+
+def _has_news(vault: Vault) -> bool:
+    """Tell whether a ledger is longer than the index remembers."""
     return any(vault.database.get_meta(k) != v for k, v in _ledger_marks(vault).items())
 
 

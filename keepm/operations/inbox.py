@@ -1,0 +1,414 @@
+"""The Inbox: proposals on their way to a person's decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from keepm.errors import AlreadyExists, InvalidInput, refuse_if_any
+from keepm.index import catalog
+from keepm.index.catalog import NoteRow, ProposalRow
+from keepm.markdown import documents
+from keepm.markdown import proposals as codec
+from keepm.model import contracts, layout, memory
+from keepm.model import proposal as rules
+from keepm.model.document import Damaged, Document
+from keepm.model.layout import Shelf
+from keepm.model.memory import Claim, ClaimEdit, Kind
+from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
+from keepm.operations import identifying, memories, reading, sync
+from keepm.operations.mutation import Desk, Plan, draft, mutate
+from keepm.operations.reading import Part
+from keepm.operations.vault import Caller, Vault
+from keepm.store import reader
+from keepm.store.changes import ChangeSet, Create, Move, Replace
+from keepm.tokens import WriteProof
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What an agent proposes: a claim, why, from where, and which note it would correct."""
+
+    claim: Claim
+    reason: str
+    source_ref: str = ""
+    target_identifier: str | None = None
+    target_action: TargetAction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionEdit:
+    """A change of a pending proposal: `None` stays as it is."""
+
+    claim: ClaimEdit
+    reason: str | None = None
+    source_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalReading:
+    """One read of a proposal; `token` only when complete and still pending."""
+
+    document: Document[Proposal] | Document[Damaged]
+    part: Part
+    token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalWritten:
+    """A proposal as a change left it; `created` is false when it was there already."""
+
+    document: Document[Proposal]
+    token: str
+    created: bool = True
+    index_current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class InboxFilter:
+    """Which proposals to list."""
+
+    status: ProposalStatus | None = ProposalStatus.PENDING
+    scope: str | None = None
+    kind: Kind | None = None
+    overdue_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InboxItem:
+    """One line of the Inbox."""
+
+    row: ProposalRow
+    overdue: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    items: tuple[InboxItem, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class InboxSummary:
+    """Counts only: what waits, and whether it is time to remind."""
+
+    pending: int
+    overdue: int
+    remind: bool
+
+
+def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWritten:
+    """Put an inference into the Inbox; the very same candidate again returns the pending one.
+
+    Raises:
+        InvalidInput: naming every problem.
+        AlreadyExists: the slot is held by an active note (give it as target) or by another
+            pending proposal (update that one).
+        NotFound, AmbiguousIdentifier: the target.
+    """
+    proposal_id = vault.new_id()
+    claim = memories.normal(suggestion.claim)
+    sync.refresh(vault)
+    target = _target(vault, suggestion)
+    if target is not None and target.scope != claim.scope:
+        # A correction belongs where the note is.
+        claim = replace(claim, scope=target.scope)
+    proposal = Proposal(
+        id=proposal_id,
+        claim=claim,
+        reason=suggestion.reason.strip(),
+        source_client=caller.client[: vault.policy.proposal.client_characters],
+        source_ref=suggestion.source_ref.strip(),
+        target_id=target.id if target else None,
+        target_action=suggestion.target_action,
+    )
+    _check(vault, proposal)
+    found: ProposalRow | None = None
+
+    def plan(desk: Desk) -> Plan:
+        nonlocal found
+        found = _pending_in_slot(vault, claim)
+        if found is not None:
+            raise AlreadyExists(
+                "a pending proposal holds this slot already",
+                hint="Read it with memory_inbox_read and change it with memory_inbox_update.",
+                details={"id": found.id, "name": found.name},
+            )
+        if target is None:
+            _require_unheld(desk, claim)
+        new = replace(proposal, created=desk.at, updated=desk.at)
+        path = layout.inbox_path(Shelf.PROPOSAL, claim.scope, claim.name, proposal_id)
+        return Plan(
+            ChangeSet((Create(path, codec.render(new)),)),
+            draft(
+                caller,
+                "propose",
+                object_id=proposal_id,
+                object_kind="proposal",
+                scope=claim.scope,
+            ),
+        )
+
+    try:
+        receipt = mutate(vault, caller, plan)
+    except AlreadyExists:
+        same = _the_same(vault, found, proposal)
+        if same is None:
+            raise
+        return ProposalWritten(
+            same, vault.tokens.issue(same.content.id, same.checksum), created=False
+        )
+    return _written(
+        vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
+    )
+
+
+def read(vault: Vault, identifier: str, *, max_chars: int) -> ProposalReading:
+    """Read a proposal from its file.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, InvalidIdentifier.
+    """
+    document = reading.current(vault, identifier, identifying.proposal_path)
+    if isinstance(document.content, Damaged):
+        part = reading.part(document.content.text, max_chars=max_chars)
+        return ProposalReading(document, part, None)  # type: ignore[arg-type]  # narrowed above
+    proposal = identifying.as_proposal(document)
+    part = reading.part(proposal.content.claim.body, max_chars=max_chars)
+    pending = proposal.content.status is ProposalStatus.PENDING
+    token = (
+        vault.tokens.issue(proposal.content.id, proposal.checksum)
+        if part.complete and pending
+        else None
+    )
+    return ProposalReading(proposal, part, token)
+
+
+def list_page(
+    vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0
+) -> InboxPage:
+    """List proposals, oldest first."""
+    sync.refresh(vault)
+    rows, _ = catalog.proposals(
+        vault.database,
+        vault.visibility,
+        status=wanted.status,
+        scope=wanted.scope,
+        kind=wanted.kind,
+        limit=-1,
+        offset=0,
+    )
+    items = [InboxItem(row, is_overdue(vault, row)) for row in rows]
+    if wanted.overdue_only:
+        items = [item for item in items if item.overdue]
+    return InboxPage(tuple(items[offset : offset + limit]), len(items))
+
+
+def summary(vault: Vault) -> InboxSummary:
+    """Count what waits."""
+    rows, total = catalog.proposals(
+        vault.database,
+        vault.visibility,
+        status=ProposalStatus.PENDING,
+        scope=None,
+        kind=None,
+        limit=-1,
+        offset=0,
+    )
+    overdue = sum(is_overdue(vault, row) for row in rows)
+    return InboxSummary(
+        pending=total,
+        overdue=overdue,
+        remind=overdue > 0 or total >= vault.settings.inbox_reminder_count,
+    )
+
+
+def is_overdue(vault: Vault, row: ProposalRow) -> bool:
+    """Tell whether a pending proposal has waited longer than the configured days."""
+    if row.status != ProposalStatus.PENDING:
+        return False
+    return is_older(vault, row.created, vault.settings.inbox_review_days)
+
+
+def is_older(vault: Vault, text: str, days: int) -> bool:
+    """Tell whether a time or date is known and more than that many days ago."""
+    try:
+        then = datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=vault.clock.now().tzinfo)
+    return vault.clock.now() - then > timedelta(days=days)
+
+
+def update(
+    vault: Vault, caller: Caller, identifier: str, edit: SuggestionEdit, proof: WriteProof
+) -> ProposalWritten:
+    """Change fields of a pending proposal; what the edit leaves out stays.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
+        WrongState: it was promoted or rejected.
+        InvalidInput: a field is wrong, or the edit changes nothing.
+        AlreadyExists: the new slot is taken.
+    """
+    proposal_id = ""
+
+    def plan(desk: Desk) -> Plan:
+        nonlocal proposal_id
+        document = desk.proposal(identifier, proof)
+        old = document.content
+        proposal_id = old.id
+        rules.require_pending(old, to="changed")
+        claim = memories.normal(memory.apply(old.claim, edit.claim))
+        if claim.slot != old.claim.slot:
+            # A proposal was never memory: its former name is nobody's handle.
+            claim = replace(claim, aliases=tuple(a for a in claim.aliases if a != old.claim.name))
+        new = replace(
+            old,
+            claim=claim,
+            reason=old.reason if edit.reason is None else edit.reason.strip(),
+            source_ref=old.source_ref if edit.source_ref is None else edit.source_ref.strip(),
+        )
+        if new == old:
+            raise InvalidInput(
+                "the call changes nothing", hint="Give at least one changed field."
+            )
+        _check(vault, new)
+        moved = (claim.slot, claim.scope) != (old.claim.slot, old.claim.scope)
+        if moved:
+            if old.target_id is None:
+                _require_unheld(desk, claim)
+            if rival := _pending_in_slot(vault, claim):
+                raise AlreadyExists(
+                    "a pending proposal holds this slot already",
+                    hint="Choose another name, or work on that proposal.",
+                    details={"id": rival.id, "name": rival.name},
+                )
+        new = replace(new, updated=desk.at)
+        data = codec.patch(document, new)
+        path = layout.inbox_path(Shelf.PROPOSAL, claim.scope, claim.name, old.id)
+        change = (
+            Move(document.path, path, data, document.checksum)
+            if moved and path != document.path
+            else Replace(document.path, data, document.checksum)
+        )
+        return Plan(
+            ChangeSet((change,)),
+            draft(
+                caller,
+                "inbox_update",
+                object_id=old.id,
+                object_kind="proposal",
+                scope=claim.scope,
+            ),
+            (proof,),
+        )
+
+    receipt = mutate(vault, caller, plan)
+    return _written(
+        vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
+    )
+
+
+def reject(
+    vault: Vault, caller: Caller, identifier: str, proof: WriteProof, *, reason: str = ""
+) -> ProposalWritten:
+    """File a pending proposal away as rejected.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
+        WrongState: it was promoted or rejected already.
+    """
+    proposal_id = ""
+
+    def plan(desk: Desk) -> Plan:
+        nonlocal proposal_id
+        document = desk.proposal(identifier, proof)
+        proposal_id = document.content.id
+        rules.require_pending(document.content, to="rejected")
+        resolved = replace(
+            document.content,
+            status=ProposalStatus.REJECTED,
+            resolved_at=desk.at,
+            rejection_reason=reason.strip() or None,
+        )
+        refuse_if_any(list(rules.rejection_problems(reason, vault.policy)))
+        return Plan(
+            ChangeSet((filed_away(document, resolved),)),
+            draft(
+                caller,
+                "reject",
+                object_id=proposal_id,
+                object_kind="proposal",
+                scope=resolved.claim.scope,
+                approved=True,
+                shown=document.checksum,
+            ),
+            (proof,),
+        )
+
+    receipt = mutate(vault, caller, plan)
+    return _written(
+        vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
+    )
+
+
+def filed_away(document: Document[Proposal], resolved: Proposal) -> Move:
+    """Plan a decided proposal's way from `pending` to `archive`."""
+    path = document.path.replace(f"{layout.INBOX}/pending/", f"{layout.INBOX}/archive/", 1)
+    return Move(document.path, path, codec.patch(document, resolved), document.checksum)
+
+
+# ---- rules that need the vault -------------------------------------------------------------------
+
+
+def _check(vault: Vault, proposal: Proposal) -> None:
+    problems = list(rules.problems(proposal, vault.policy))
+    problems += memory.problems(proposal.claim, vault.policy, today=vault.today())
+    contract = vault.policy.kinds[proposal.claim.kind]
+    claim = proposal.claim
+    problems += contracts.missing(contract, claim.body, sources=len(claim.sources))
+    refuse_if_any(problems)
+
+
+def _target(vault: Vault, suggestion: Suggestion) -> NoteRow | None:
+    if suggestion.target_identifier is None:
+        return None
+    return identifying.note(vault, suggestion.target_identifier)
+
+
+def _require_unheld(desk: Desk, claim: Claim) -> None:
+    holder = desk.slot_holder(claim.slot, claim.scope)
+    if holder is not None:
+        raise AlreadyExists(
+            f"the slot '{claim.name}' is held by an active note",
+            hint="To correct it, propose with target_identifier and target_action=update.",
+            details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
+        )
+
+
+def _pending_in_slot(vault: Vault, claim: Claim) -> ProposalRow | None:
+    for row in catalog.find_proposals(vault.database, claim.name, vault.visibility):
+        if row.status == ProposalStatus.PENDING and row.scope == claim.scope:
+            return row
+    return None
+
+
+def _the_same(
+    vault: Vault, row: ProposalRow | None, proposal: Proposal
+) -> Document[Proposal] | None:
+    """Return the pending document when it says just what the new candidate says."""
+    if row is None:
+        return None
+    data = reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
+    document = identifying.as_proposal(documents.read(row.path, data))
+    there = document.content
+    return document if (there.claim, there.target_id) == (proposal.claim, proposal.target_id) else None
+
+
+def _written(
+    vault: Vault, document: Document[Proposal], index_current: bool
+) -> ProposalWritten:
+    token = vault.tokens.issue(document.content.id, document.checksum)
+    return ProposalWritten(document, token, index_current=index_current)
