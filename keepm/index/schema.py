@@ -1,0 +1,151 @@
+"""The tables of the index, and the one number that tells whether a file fits this program.
+
+A different number means: throw the file away and build it again. So there are no migrations.
+"""
+
+from __future__ import annotations
+
+import re
+
+VERSION = 1
+"""Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
+
+APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
+
+SCHEMA = """
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Every file seen, sound or not; a path that isn't valid Unicode is kept as a blob.
+CREATE TABLE files (
+    path PRIMARY KEY,
+    scope TEXT,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    checksum TEXT NOT NULL,
+    scanned_ns INTEGER NOT NULL,
+    reason TEXT
+) WITHOUT ROWID;
+
+CREATE TABLE notes (
+    number INTEGER PRIMARY KEY,
+    scope TEXT NOT NULL,
+    status TEXT NOT NULL,
+    standing TEXT NOT NULL,
+    kind TEXT,
+    language TEXT,
+    slot TEXT NOT NULL,
+    name TEXT NOT NULL,
+    path TEXT NOT NULL UNIQUE,
+    id TEXT NOT NULL,
+    pinned INTEGER NOT NULL,
+    verified_at TEXT,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    findings INTEGER NOT NULL,
+    description TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    sources TEXT NOT NULL,
+    supersedes TEXT NOT NULL,
+    source_digests TEXT NOT NULL
+);
+CREATE INDEX notes_by_slot ON notes (slot, scope, status);
+CREATE INDEX notes_by_scope ON notes (scope, status, standing);
+
+-- Apart from `notes`, so that filtering thousands of rows doesn't page through their texts.
+CREATE TABLE bodies (
+    number INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+);
+
+-- What a note answers to: its id, its name's slot, its aliases' slots, its file's stem.
+CREATE TABLE handles (
+    scope TEXT NOT NULL,
+    key TEXT NOT NULL,
+    role INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (scope, key, role, number)
+) WITHOUT ROWID;
+CREATE INDEX handles_by_key ON handles (key);
+CREATE INDEX handles_by_number ON handles (number);
+
+CREATE TABLE tags (
+    number INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (number, key)
+) WITHOUT ROWID;
+
+-- Source pointers in portable spelling, to route from a file to the notes that document it.
+CREATE TABLE pointers (
+    key TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (key, number)
+) WITHOUT ROWID;
+CREATE INDEX pointers_by_number ON pointers (number);
+
+-- `target_key` is the whole target as a handle, `tail_key` the last part of a path target.
+CREATE TABLE links (
+    number INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    target_key TEXT NOT NULL,
+    tail_key TEXT NOT NULL,
+    relation TEXT,
+    line INTEGER NOT NULL,
+    PRIMARY KEY (number, sequence)
+) WITHOUT ROWID;
+CREATE INDEX links_by_target ON links (target_key);
+CREATE INDEX links_by_tail ON links (tail_key);
+
+CREATE TABLE proposals (
+    path TEXT PRIMARY KEY,
+    id TEXT NOT NULL,
+    slot TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    status TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    description TEXT NOT NULL,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    source_client TEXT NOT NULL,
+    target_id TEXT,
+    checksum TEXT NOT NULL,
+    findings INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX proposals_by_id ON proposals (id);
+CREATE INDEX proposals_by_slot ON proposals (slot);
+
+CREATE TABLE handoffs (
+    path TEXT PRIMARY KEY,
+    id TEXT NOT NULL,
+    slot TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    status TEXT NOT NULL,
+    title TEXT NOT NULL,
+    created TEXT NOT NULL,
+    updated TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    findings INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Holds terms that `analysis` made, parted by blanks. The tokenizer only splits them again:
+-- every byte above ASCII and the listed signs belong to a term.
+CREATE VIRTUAL TABLE terms USING fts5 (
+    name, aliases, tags, description, sources, body,
+    tokenize = "ascii tokenchars '.-_/+#@%=:&'"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (terms, row);
+"""
+
+TABLES = frozenset(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA)) | {
+    f"terms_{part}" for part in ("data", "idx", "content", "docsize", "config")
+}
+"""Every table that a sound file has."""
