@@ -113,9 +113,7 @@ def update(
         rules.require_active(old)
         new = _normal(rules.apply(old, edit))
         if new == old:
-            raise InvalidInput(
-                "the call changes nothing", hint="Give at least one changed field."
-            )
+            raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
         _check(vault, new)
         data = codec.patch(document, replace(new, updated=desk.at))
         _check_size(vault, data)
@@ -204,8 +202,6 @@ def _check_size(vault: Vault, data: bytes) -> None:
     )
 
 
-def _written(
-    vault: Vault, document: Document[Handoff], index_current: bool
-) -> HandoffWritten:
+def _written(vault: Vault, document: Document[Handoff], index_current: bool) -> HandoffWritten:
     token = vault.tokens.issue(document.content.id, document.checksum)
     return HandoffWritten(document, token, index_current)

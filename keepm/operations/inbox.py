@@ -184,9 +184,7 @@ def read(vault: Vault, identifier: str, *, max_chars: int) -> ProposalReading:
     return ProposalReading(proposal, part, token)
 
 
-def list_page(
-    vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0
-) -> InboxPage:
+def list_page(vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0) -> InboxPage:
     """List proposals, oldest first."""
     sync.refresh(vault)
     rows, _ = catalog.proposals(
@@ -271,9 +269,7 @@ def update(
             source_ref=old.source_ref if edit.source_ref is None else edit.source_ref.strip(),
         )
         if new == old:
-            raise InvalidInput(
-                "the call changes nothing", hint="Give at least one changed field."
-            )
+            raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
         _check(vault, new)
         moved = (claim.slot, claim.scope) != (old.claim.slot, old.claim.scope)
         if moved:
@@ -404,11 +400,11 @@ def _the_same(
     data = reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
     document = identifying.as_proposal(documents.read(row.path, data))
     there = document.content
-    return document if (there.claim, there.target_id) == (proposal.claim, proposal.target_id) else None
+    return (
+        document if (there.claim, there.target_id) == (proposal.claim, proposal.target_id) else None
+    )
 
 
-def _written(
-    vault: Vault, document: Document[Proposal], index_current: bool
-) -> ProposalWritten:
+def _written(vault: Vault, document: Document[Proposal], index_current: bool) -> ProposalWritten:
     token = vault.tokens.issue(document.content.id, document.checksum)
     return ProposalWritten(document, token, index_current=index_current)

@@ -347,7 +347,13 @@ def to_trash(desk: Desk, document: Document[Memory]) -> Move:
 
 def _linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:
     rows, _ = graph.links(
-        vault.database, note_id, vault.visibility, direction="back", relation=None, limit=20, offset=0
+        vault.database,
+        note_id,
+        vault.visibility,
+        direction="back",
+        relation=None,
+        limit=20,
+        offset=0,
     )
     return tuple(dict.fromkeys(row.name for row in rows if row.name))
 
@@ -360,4 +366,3 @@ def _written(vault: Vault, document: Document[Memory], *, index_current: bool) -
 def _damaged(document: object) -> Document[Damaged]:
     assert isinstance(document, Document)
     return document
-

@@ -50,6 +50,4 @@ def current(
 
 
 def _read(vault: Vault, path: str) -> AnyDocument:
-    return documents.read(
-        path, reader.read(vault.root, path, limit=vault.policy.document_bytes)
-    )
+    return documents.read(path, reader.read(vault.root, path, limit=vault.policy.document_bytes))

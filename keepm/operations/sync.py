@@ -54,9 +54,7 @@ def reconcile(vault: Vault, *, deep: bool = False) -> Pass:
     with progress.passing:
         began = time.monotonic()
         progress.rebuilding = vault.database.get_meta("filled") is None
-        progress.state = (
-            IndexState.REBUILDING if progress.rebuilding else IndexState.CATCHING_UP
-        )
+        progress.state = IndexState.REBUILDING if progress.rebuilding else IndexState.CATCHING_UP
         try:
             result = _look(vault, deep=deep)
         except RootUnavailable:
@@ -123,9 +121,7 @@ def _batches(
         vault.progress.left = max(0, len(unread) - start - _BATCH)
 
 
-def _batch(
-    vault: Vault, paths: Iterable[str], known: dict[str, FileRow], scanned_ns: int
-) -> Batch:
+def _batch(vault: Vault, paths: Iterable[str], known: dict[str, FileRow], scanned_ns: int) -> Batch:
     """Read these files into one batch; a file that can't be read becomes a row with its reason."""
     entries: list[Entry] = []
     skipped: list[FileRow] = []

@@ -146,9 +146,7 @@ def open_vault(
         policy=config.load_policy(),
         identity=identity,
         visibility=Visibility(identity.project_id, everything=everything),
-        root=Root(
-            paths=VaultPaths(settings.root), disk=OSDisk(), writer_id=writer_id(settings)
-        ),
+        root=Root(paths=VaultPaths(settings.root), disk=OSDisk(), writer_id=writer_id(settings)),
         database=Database.open(
             index_path(settings),
             vault_id=vault_id(settings),

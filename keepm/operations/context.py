@@ -1,0 +1,211 @@
+"""The one call at the start of a task: bounded, in a fixed order, the same while nothing changes.
+
+Pinned notes, then what the query finds, then one hop along explicit relations; beside them the
+handoff, the Inbox's counts and the conflict hints. Without a query: the project's briefing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from keepm.errors import KeepMError
+from keepm.index import catalog as index_catalog
+from keepm.index import graph
+from keepm.index.catalog import NoteRow
+from keepm.model.handoff import Handoff
+from keepm.operations import answers, handoffs, inbox, retrieval, sync
+from keepm.operations.answers import ContextAnswer, ContextHandoff, ContextItem, InboxCounts
+from keepm.operations.retrieval import Wanted
+from keepm.operations.vault import Vault
+
+_PINNED = 5
+_HOPS_FROM = 3
+_LEAST_TEXT = 160
+_MOST_TEXT = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    row: NoteRow
+    via: str
+    passage: str  # the stretch of the body that matters most; the body's start without a query
+
+
+def context(
+    vault: Vault, *, query: str | None = None, limit: int = 10, max_chars: int = 6000
+) -> ContextAnswer:
+    """Return what a task should know, in at most `max_chars` characters all told."""
+    state = sync.refresh(vault)
+    candidates, weak, reason = _candidates(vault, query, limit)
+    waiting = inbox.summary(vault)
+    hints = retrieval.conflict_hints(vault)
+    answer = ContextAnswer(
+        notice=answers.NOTICE,
+        project=vault.visibility.project_id,
+        items=[],
+        inbox_summary=InboxCounts(waiting.pending, waiting.overdue, waiting.remind),
+        index_state=state,
+        conflict_hints=hints[:3] or None,
+        weak_match=weak or None,
+        reason=reason,
+        setup=None
+        if vault.visibility.project_id
+        else "No project is set up for this folder: global memory only. Run `keepm setup` here.",
+    )
+    if answers.size(answer) > max_chars:
+        answer = replace(answer, conflict_hints=None)
+    room = max_chars - answers.size(answer)
+    # The handoff may take a third, so that a long one doesn't starve the memories.
+    answer = replace(answer, handoff=_handoff(vault, room // 3 if candidates else room))
+    return _filled(vault, answer, candidates, max_chars)
+
+
+def _candidates(
+    vault: Vault, query: str | None, limit: int
+) -> tuple[list[_Candidate], bool, str | None]:
+    rows = index_catalog.catalog(vault.database, vault.visibility)
+    chosen: dict[str, _Candidate] = {}
+    for row in rows[:_PINNED]:
+        if row.pinned:
+            chosen[row.id] = _Candidate(row, "pinned", "")
+    weak, reason = False, None
+    if query is None or not query.strip():
+        for row in rows[:limit]:
+            chosen.setdefault(row.id, _Candidate(row, "briefing", ""))
+        if not rows:
+            reason = "no_match"
+    else:
+        result = retrieval.find(vault, Wanted(query, limit=limit))
+        weak = result.weak_match and bool(result.hits)
+        for hit in result.hits:
+            via = "name" if hit.band == "exact" else "match"
+            chosen.setdefault(hit.note.id, _Candidate(hit.note, via, hit.snippet))
+        for hit in result.hits[:_HOPS_FROM]:
+            for candidate in _related(vault, hit.note):
+                chosen.setdefault(candidate.row.id, candidate)
+        if not result.hits:
+            reason = "no_match" if result.used_terms else "no_usable_words"
+    return list(chosen.values()), weak, reason
+
+
+def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:
+    """Yield the notes one explicit relation away."""
+    found, _ = graph.links(
+        vault.database,
+        row.id,
+        vault.visibility,
+        direction="forward",
+        relation=None,
+        limit=20,
+        offset=0,
+    )
+    for link in found:
+        if link.relation and link.id:
+            for target in index_catalog.find(vault.database, link.id, vault.visibility):
+                if target.status == "active":
+                    yield _Candidate(target, f"{link.relation} of {row.name}", "")
+
+
+def _handoff(vault: Vault, room: int) -> ContextHandoff | None:
+    rows = index_catalog.handoffs(vault.database, vault.visibility, status="active")
+    if not rows:
+        return None
+    row = rows[0]
+    others = len(rows) - 1 or None
+    least = ContextHandoff(id=row.id, title=row.title, cut=True, others=others)
+    try:
+        content = handoffs.read(vault, row.id).document.content
+    except KeepMError:
+        return least
+    if not isinstance(content, Handoff):
+        return least
+    whole = ContextHandoff(
+        id=content.id,
+        title=content.title,
+        goal=content.goal,
+        current_state=content.current_state,
+        next_steps=list(content.next_steps) or None,
+        others=others,
+    )
+    if answers.size(whole) <= room:
+        return whole
+    share = max(40, (room - answers.size(least)) // 3)
+    cut = replace(
+        whole,
+        goal=excerpt(content.goal, share),
+        current_state=excerpt(content.current_state, share),
+        next_steps=None,
+        cut=True,
+    )
+    return cut if answers.size(cut) <= room else least
+
+
+def _filled(
+    vault: Vault, answer: ContextAnswer, candidates: list[_Candidate], max_chars: int
+) -> ContextAnswer:
+    """Put in as many candidates as fit, each with a fair share of text."""
+    bare = [_context_item(vault, candidate, "") for candidate in candidates]
+    room = max_chars - answers.size(answer)
+    while bare and sum(answers.size(item) + 1 for item in bare) + 16 > room:
+        bare.pop()
+    items = list(bare)
+    left = room - sum(answers.size(item) + 1 for item in items) - 16
+    for number, item in enumerate(items):
+        share = left // (len(items) - number)
+        candidate = candidates[number]
+        text = _text(candidate, min(share - 30, _MOST_TEXT))
+        if text:
+            whole = text.strip() == candidate.row.body.strip()
+            fuller = replace(item, text=text, cut=None if whole else True)
+            grown = answers.size(fuller) - answers.size(item)
+            if grown <= left:
+                items[number] = fuller
+                left -= grown
+    omitted = len(candidates) - len(items)
+    full = replace(answer, items=items, omitted=omitted or None)
+    while full.items and answers.size(full) > max_chars:
+        full = replace(full, items=full.items[:-1], omitted=(full.omitted or 0) + 1)
+    return full
+
+
+def _text(candidate: _Candidate, room: int) -> str:
+    body = candidate.row.body.strip()
+    if len(body) <= room:
+        return body
+    if room < _LEAST_TEXT:
+        return excerpt(candidate.passage, room) if candidate.passage else ""
+    passage = candidate.passage.strip("… \n")
+    start = body.find(passage[:40]) if passage else 0
+    # Begin at the passage, or at the body's start when the passage fits behind it.
+    if start <= 0 or start + len(passage) <= room:
+        return excerpt(body, room)
+    line = body.rfind("\n", 0, start) + 1
+    return "…" + excerpt(body[line:], room - 1)
+
+
+def excerpt(text: str, room: int) -> str:
+    """Cut a text at a word's end, marked with an ellipsis, to at most `room` characters."""
+    if len(text) <= room:
+        return text
+    if room < 2:
+        return ""
+    head = text[: room - 1]
+    space = max(head.rfind(" "), head.rfind("\n"))
+    if space > room * 2 // 3:
+        head = head[:space]
+    return head.rstrip() + "…"
+
+
+def _context_item(vault: Vault, candidate: _Candidate, text: str) -> ContextItem:
+    row = candidate.row
+    return ContextItem(
+        id=row.id,
+        name=row.name,
+        kind=str(row.kind),
+        scope=row.scope.label,
+        via=candidate.via,
+        description=row.description,
+        text=text or None,
+        source_state=retrieval.source_state(vault, row),
+    )

@@ -1,0 +1,346 @@
+"""Which project a folder is: decided by this machine's settings file, and by nothing else.
+
+An id belongs to the repositories it was set up for here. What a repository contains can't grant
+one: its `.keepm.toml`, remote and name only make the proposal that setup puts to the owner.
+
+Two things recognise a repository that was set up:
+
+- its folder, as long as the same history lies in it (a first commit that was recorded is among
+  its objects). Another repository cloned into the place of a renamed one is not let in;
+- its remote **and** a first commit together, so that a second clone or a renamed folder keeps
+  its memory. A repository without any remote is recognised by its first commit alone once the
+  folder it was set up in is gone.
+
+What remains: whoever can write a `.git` folder here (by an unpacked archive, not by a clone,
+whose remote is where it came from) can forge remote and first commit of a repository they know.
+Such a folder can also make git itself run programs, so it is not one to start an agent in. A
+shallow clone has no first commit and is recognised by its folder only. A folder without git is
+recognised by its place, with all below it that is no repository of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from keepm.config import ProjectEntry, Settings
+from keepm.errors import ConfigurationError, InvalidIdentifier, KeepMError
+from keepm.model import identity, layout
+from keepm.operations import repositories, settings_file
+from keepm.operations.repositories import Repository
+from keepm.store.disk import OSDisk
+from keepm.store.paths import VaultPaths
+
+DECLARATION = ".keepm.toml"
+"""The file in which a repository may propose its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What project a process works in. Without an id it sees global memory only."""
+
+    project_id: str | None
+    project_dir: Path
+    top: Path  # the work tree that sources are compared with
+    reason: str  # why this id, or why none; no path in it
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """The id that setup offers for a folder."""
+
+    project_id: str
+    source: str  # entry | .keepm.toml | remote | folder
+    known: bool  # the vault or this machine has this id already, perhaps for another repository
+    note: str = ""  # what was left out, for the owner
+
+
+# ---- which project am I in -------------------------------------------------------------------
+
+
+def resolve(settings: Settings) -> Identity:
+    """Return the project of the settings' folder; never raises, and in doubt gives no id."""
+    directory = settings.project_dir
+    repository = repositories.locate(directory)
+    if repository is None:
+        return Identity(None, directory, directory, "the project folder is not there")
+    entries = [entry for entry in settings.projects if _is_valid(entry.project_id)]
+    project_id, reason = _recognise(entries, repository)
+    return Identity(project_id, directory, repository.top, reason)
+
+
+def _recognise(entries: Sequence[ProjectEntry], repository: Repository) -> tuple[str | None, str]:
+    reason = "this folder is not set up on this machine"
+    here = _of_folder(entries, repository)
+    if here and not (same := [entry for entry in here if _is_same_history(entry, repository)]):
+        reason = "another repository was set up in this folder"
+    elif here:
+        if len(_ids(same)) == 1:
+            return same[0].project_id, "this folder was set up"
+        return None, "several projects are set up for this folder"
+    alike = _of_fingerprint(entries, repository)
+    if len(_ids(alike)) == 1:
+        return alike[0].project_id, "remote and first commit are those of a repository set up here"
+    return None, "several projects have this remote and first commit" if alike else reason
+
+
+def _ids(entries: Iterable[ProjectEntry]) -> set[str]:
+    return {entry.project_id for entry in entries}
+
+
+def _is_valid(project_id: str) -> bool:
+    try:
+        return identity.parse_project_id(project_id) == project_id
+    except InvalidIdentifier:
+        return False
+
+
+def _of_folder(entries: Sequence[ProjectEntry], repository: Repository) -> list[ProjectEntry]:
+    """Return the entries of the nearest folder that was set up."""
+    folders = [repository.top, repository.home]
+    if not repository.under_git:
+        folders += repository.top.parents
+    for folder in folders:
+        if found := [entry for entry in entries if str(folder) in entry.roots]:
+            return found
+    # Nothing has the very spelling: an entry written by hand may go through a symlink, or differ
+    # in case where the file system doesn't. Only now is anything outside the project looked at.
+    places = {_place(root): entry for entry in entries for root in entry.roots}
+    places.pop(None, None)
+    for folder in folders if places else ():
+        if (entry := places.get(_place(folder))) is not None:
+            return [entry]
+    return []
+
+
+def _place(folder: str | Path) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(folder)
+    except (OSError, ValueError):
+        return None
+    return seen.st_dev, seen.st_ino
+
+
+def _is_same_history(entry: ProjectEntry, repository: Repository) -> bool:
+    if not entry.first_commits or repositories.holds_any(repository, entry.first_commits):
+        return True
+    return (
+        repositories.is_shallow(repository)
+        and repositories.primary_remote(repository) in entry.remotes
+    )
+
+
+def _of_fingerprint(entries: Sequence[ProjectEntry], repository: Repository) -> list[ProjectEntry]:
+    held = [e for e in entries if repositories.holds_any(repository, e.first_commits)]
+    if not held:
+        return []  # no need to ask git for the remote
+    remote = repositories.primary_remote(repository)
+    if remote is None:
+        return [e for e in held if not e.remotes and not any(map(os.path.lexists, e.roots))]
+    return [entry for entry in held if remote in entry.remotes]
+
+
+# ---- what setup offers -----------------------------------------------------------------------
+
+
+def propose(settings: Settings, *, vault_projects: Collection[str]) -> Proposed:
+    """Return the id to offer for the settings' folder.
+
+    The declaration comes before the remote's name, this before the folder's. A name that another
+    repository has on this machine is told apart by the remote's owner. `known` says that the id
+    is in use, and that the owner has to say whether this is the same project.
+
+    Raises:
+        ConfigurationError: the folder is not there.
+    """
+    found = resolve(settings)
+    if found.project_id is not None:
+        return Proposed(found.project_id, "entry", known=False)
+    repository = _located(settings)
+    taken = {identity.file_key(each) for each in (*vault_projects, *_ids(settings.projects))}
+    declared, note = _declared(repository.top)
+    if declared is not None:
+        return Proposed(declared, DECLARATION, known=identity.file_key(declared) in taken)
+    remote = repositories.primary_remote(repository)
+    if remote is None:
+        chosen, source = identity.propose_project_id(repository.home.name), "folder"
+    else:
+        chosen, source = _from_remote(settings, repository, remote), "remote"
+    return Proposed(chosen, source, known=identity.file_key(chosen) in taken, note=note)
+
+
+def _from_remote(settings: Settings, repository: Repository, remote: str) -> str:
+    *before, name = remote.removeprefix("file:").split("/")
+    plain = identity.propose_project_id(name)
+    key = identity.file_key(plain)
+    others = [e for e in settings.projects if identity.file_key(e.project_id) == key]
+    # The same history or address under this id is rather this very project: then the owner is
+    # asked, instead of starting a second memory.
+    elsewhere = others and not any(
+        remote in e.remotes or repositories.holds_any(repository, e.first_commits) for e in others
+    )
+    # A local path has no owner; its folders may name the machine's user.
+    if elsewhere and len(before) > 1 and not remote.startswith("file:"):
+        return identity.propose_project_id(f"{name}-{before[-1]}")
+    return plain
+
+
+def _declared(top: Path) -> tuple[str | None, str]:
+    """Return the id a repository asks for, or why its declaration is not used."""
+    if not os.path.lexists(top / DECLARATION):
+        return None, ""
+    text = repositories.read_small(top / DECLARATION)
+    if text is None:
+        return None, f"{DECLARATION} can't be read and is left out"
+    try:
+        value = tomllib.loads(text).get("project")
+        if not isinstance(value, str):
+            return None, f"{DECLARATION} has no project = \"…\" and is left out"
+        return identity.parse_project_id(value), ""
+    except tomllib.TOMLDecodeError as error:
+        return None, f"{DECLARATION} is not valid TOML and is left out: {error}"
+    except InvalidIdentifier as error:
+        return None, f"{DECLARATION} is left out: {error.message}"
+
+
+def in_vault(root: Path) -> frozenset[str]:
+    """Return the ids that the vault has folders for; none when it can't be read."""
+    paths, disk = VaultPaths(root), OSDisk()
+    found: set[str] = set()
+    for folder in _project_folders():
+        try:
+            for name, state in disk.scan(paths.locate(folder)):
+                if stat.S_ISDIR(state.st_mode) and not name.startswith("."):
+                    found.add(unicodedata.normalize("NFC", name))
+        except (OSError, KeepMError):
+            continue
+    return frozenset(found)
+
+
+def _project_folders() -> Iterator[str]:
+    for folder in layout.SEARCHED_FOLDERS:
+        if folder.endswith("/projects"):
+            yield folder
+        elif not folder.endswith("/global"):
+            yield f"{folder}/projects"
+
+
+# ---- setting up --------------------------------------------------------------------------------
+
+
+def bind(settings: Settings, project_id: str) -> ProjectEntry:
+    """Record in the settings file that this folder's repository has an id; return the entry.
+
+    The folder leaves any other entry: it belongs to one project. An id that is there already is
+    extended by this repository, which is for the owner to want.
+
+    Raises:
+        InvalidIdentifier: it can't be a project id.
+        ConfigurationError: the folder is not there or can't be a project, another id differs from
+            this one in case only, or the settings file can't be changed.
+    """
+    chosen = identity.parse_project_id(project_id)
+    repository = _located(settings)
+    root = str(repository.home)
+    if repository.home == Path(repository.home.anchor):
+        raise ConfigurationError(
+            "the root of the file system can't be a project", hint="Go to the project's folder."
+        )
+    remote = repositories.primary_remote(repository)
+    seen = ProjectEntry(
+        chosen,
+        roots=(root,),
+        remotes=(remote,) if remote else (),
+        first_commits=repositories.first_commits(repository),
+    )
+    merged = seen
+
+    def change(document: settings_file.Table) -> None:
+        nonlocal merged
+        projects = settings_file.subtable(document, "projects")
+        for key in list(projects):
+            if identity.parse_project_id(key) != chosen:
+                _refuse_twin(key, chosen)
+                _leave(projects, key, root)
+        key = next((key for key in projects if identity.parse_project_id(key) == chosen), chosen)
+        merged = _extend(settings_file.subtable(projects, key), seen)
+
+    settings_file.edit(settings.config_file, change)
+    return merged
+
+
+def unbind(settings: Settings, project_id: str | None = None) -> bool:
+    """Take this folder out of its project's entry (or only out of that id's); tell if it was there.
+
+    An entry without folders goes. Notes are not touched.
+
+    Raises:
+        ConfigurationError: the settings file can't be changed.
+    """
+    repository = repositories.locate(settings.project_dir)
+    root = str(repository.home if repository else settings.project_dir)
+    left = False
+
+    def change(document: settings_file.Table) -> None:
+        nonlocal left
+        projects = settings_file.subtable(document, "projects")
+        for key in list(projects):
+            if project_id is None or unicodedata.normalize("NFC", key) == project_id:
+                left = _leave(projects, key, root) or left
+        if not projects:
+            del document["projects"]
+
+    settings_file.edit(settings.config_file, change)
+    return left
+
+
+def _located(settings: Settings) -> Repository:
+    repository = repositories.locate(settings.project_dir)
+    if repository is None:
+        raise ConfigurationError(
+            "the project folder is not there", hint="Give one that is: --project-dir FOLDER"
+        )
+    return repository
+
+
+def _refuse_twin(key: str, chosen: str) -> None:
+    if identity.file_key(key) == identity.file_key(chosen):
+        raise ConfigurationError(
+            f"the project '{key}' differs from '{chosen}' in upper and lower case only",
+            hint=f"Use '{key}', or an id of its own.",
+        )
+
+
+def _leave(projects: settings_file.Table, key: str, root: str) -> bool:
+    entry = settings_file.subtable(projects, key)
+    roots = list(entry.get("roots", ()))
+    if root not in roots:
+        return False
+    roots.remove(root)
+    if roots:
+        entry["roots"] = roots
+    else:
+        del projects[key]
+    return True
+
+
+def _extend(table: settings_file.Table, seen: ProjectEntry) -> ProjectEntry:
+    def joined(key: str, new: tuple[str, ...]) -> tuple[str, ...]:
+        there: list[Any] = list(table.get(key, ()))
+        added = [value for value in new if value not in there]
+        if added or key not in table:
+            table[key] = [*there, *added]
+        return (*(str(value) for value in there), *added)
+
+    return replace(
+        seen,
+        roots=joined("roots", seen.roots),
+        remotes=joined("remotes", seen.remotes),
+        first_commits=joined("first_commits", seen.first_commits),
+    )

@@ -1,0 +1,280 @@
+"""Finding what is known: search, catalog, links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+from keepm.config import Policy
+from keepm.index import catalog as index_catalog
+from keepm.index import graph
+from keepm.index import search as index_search
+from keepm.index.catalog import NoteRow
+from keepm.index.graph import ConflictHint, LinkRow
+from keepm.index.search import Hit, Query, SearchResult
+from keepm.model import memory
+from keepm.model.document import Standing
+from keepm.model.memory import Kind, Language
+from keepm.model.proposal import ProposalStatus
+from keepm.operations import answers, freshness, identifying, sync
+from keepm.operations.answers import (
+    CatalogAnswer,
+    CatalogItem,
+    Explanation,
+    Hint,
+    LinkItem,
+    LinksAnswer,
+    SearchAnswer,
+    SearchItem,
+)
+from keepm.operations.vault import Vault
+from keepm.store import reader
+
+_PURPOSE_CHARACTERS = 30
+_HINTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A search with its filters."""
+
+    query: str
+    scope: str | None = None
+    kind: Kind | None = None
+    language: Language | None = None
+    tags: tuple[str, ...] = ()
+    limit: int = 10
+    offset: int = 0
+    explain: bool = False
+
+
+def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
+    """Find notes by words; any string is a legal query, and an empty answer says why."""
+    state = sync.refresh(vault)
+    result = find(vault, wanted)
+    items = [_item(vault, hit, explain=wanted.explain) for hit in result.hits]
+    reason, withheld = (None, None) if result.total else _why_empty(vault, wanted, result)
+    hints = conflict_hints(vault)
+    shown = {item.id for item in items}
+    hints = [hint for hint in hints if shown.intersection(hint.ids)]
+    return SearchAnswer(
+        notice=answers.NOTICE,
+        items=items,
+        count=len(items),
+        total=result.total,
+        offset=wanted.offset,
+        index_state=state,
+        weak_match=True if result.weak_match and items else None,
+        reason=reason,
+        withheld=withheld,
+        searched=None if items else result.searched,
+        conflict_hints=hints or None,
+    )
+
+
+def find(vault: Vault, wanted: Wanted) -> SearchResult:
+    """Search the index, and again when a hit's file has changed since it was indexed."""
+    query = Query(
+        text=wanted.query[: vault.policy.query_characters],
+        visibility=vault.visibility,
+        scope=wanted.scope,
+        kind=wanted.kind,
+        language=wanted.language,
+        tags=wanted.tags,
+        limit=wanted.limit,
+        offset=wanted.offset,
+    )
+    result = index_search.search(vault.database, query)
+    late = [hit.note.path for hit in result.hits if _has_changed(vault, hit.note)]
+    if late:
+        sync.refresh_paths(vault, late)
+        result = index_search.search(vault.database, query)
+    return result
+
+
+def _has_changed(vault: Vault, row: NoteRow) -> bool:
+    state = reader.state(vault.root, row.path)
+    if state is None:
+        # The whole vault out of sight is not one deleted note.
+        return vault.root.paths.memory.is_dir()
+    return (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
+
+
+def _item(vault: Vault, hit: Hit, *, explain: bool) -> SearchItem:
+    row = hit.note
+    return SearchItem(
+        id=row.id,
+        name=row.name,
+        kind=str(row.kind),
+        scope=row.scope.label,
+        description=row.description,
+        snippet=hit.snippet,
+        source_state=source_state(vault, row),
+        status=None if row.status == memory.Status.ACTIVE else str(row.status),
+        damaged=True if row.standing is Standing.DAMAGED else None,
+        explain=Explanation(hit.band, hit.score, hit.coverage, dict(hit.field_scores))
+        if explain
+        else None,
+    )
+
+
+def _why_empty(vault: Vault, wanted: Wanted, result: SearchResult) -> tuple[str, int | None]:
+    """Say why nothing was found, without a word about what may not be seen."""
+    if not result.used_terms:
+        return "no_usable_words", None
+    if wanted.scope or wanted.kind or wanted.language or wanted.tags:
+        free = replace(wanted, scope=None, kind=None, language=None, tags=(), limit=1, offset=0)
+        if find(vault, free).total:
+            return "out_of_scope", None
+    waiting = index_catalog.find_proposals(vault.database, wanted.query, vault.visibility)
+    if any(row.status == ProposalStatus.PENDING for row in waiting):
+        return "inbox_only", None
+    withheld = index_catalog.counts(vault.database, vault.visibility).withheld
+    if withheld:
+        return "withheld", withheld
+    return "no_match", None
+
+
+def source_state(vault: Vault, row: NoteRow) -> str | None:
+    """Return whether a note's sources still are what it was verified against."""
+    state = freshness.state(vault, row.scope, row.sources, dict(row.source_digests))
+    return None if state is None else str(state)
+
+
+def conflict_hints(vault: Vault) -> list[Hint]:
+    """Return the hard collisions of names and aliases among active visible notes."""
+    found = graph.conflict_hints(vault.database, vault.visibility, limit=_HINTS)
+    return [_hint(each) for each in found]
+
+
+def _hint(found: ConflictHint) -> Hint:
+    return Hint(
+        kind=found.kind,
+        ids=[found.a[0], found.b[0]],
+        names=[found.a[1], found.b[1]],
+        detail=found.detail,
+    )
+
+
+# ---- catalog --------------------------------------------------------------------------------------
+
+
+def catalog(
+    vault: Vault,
+    *,
+    kind: Kind | None = None,
+    source_path: str | None = None,
+    limit: int = 20,
+    offset: int = 0,
+    max_chars: int = 4500,
+) -> CatalogAnswer:
+    """List handles in their fixed order; `source_path` asks which notes cover a file or folder."""
+    state = sync.refresh(vault)
+    rows = index_catalog.catalog(
+        vault.database, vault.visibility, kind=kind, source_path=source_path
+    )
+    page = rows[offset : offset + limit]
+    answer = CatalogAnswer(
+        notice=answers.NOTICE,
+        items=[_catalog_item(vault, row) for row in page],
+        count=len(page),
+        total=len(rows),
+        offset=offset,
+        index_state=state,
+        reason=None if rows else "no_match",
+    )
+    while answer.items and answers.size(answer) > max_chars:
+        items = answer.items[:-1]
+        answer = replace(answer, items=items, count=len(items), truncated=True)
+    return answer
+
+
+def _catalog_item(vault: Vault, row: NoteRow) -> CatalogItem:
+    return CatalogItem(
+        id=row.id,
+        name=row.name,
+        kind=str(row.kind),
+        scope=row.scope.label,
+        purpose=purpose(row.description),
+        is_stale=is_stale(vault, row),
+        source_state=source_state(vault, row),
+    )
+
+
+def purpose(description: str) -> str:
+    """Cut a description to what a catalog shows of it."""
+    if len(description) <= _PURPOSE_CHARACTERS:
+        return description
+    return description[: _PURPOSE_CHARACTERS - 1].rstrip() + "…"
+
+
+def is_stale(vault: Vault, row: NoteRow) -> bool:
+    """Tell whether an active note of a kind that is to be verified was not, for too long.
+
+    A note that never was verified ages from the day it was made.
+    """
+    if row.status != memory.Status.ACTIVE or not _needs_verification(vault.policy, row):
+        return False
+    since = row.verified_at or row.created[:10]
+    if not memory.is_date(since):
+        return True
+    age = date.fromisoformat(vault.today()) - date.fromisoformat(since)
+    return age.days > vault.settings.verification_review_days
+
+
+def _needs_verification(policy: Policy, row: NoteRow) -> bool:
+    contract = policy.kinds.get(str(row.kind))
+    return contract is not None and contract.verification
+
+
+# ---- links ----------------------------------------------------------------------------------------
+
+
+def links(
+    vault: Vault,
+    identifier: str,
+    *,
+    direction: str = "both",
+    relation: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> LinksAnswer:
+    """List what a note links to and what links to it.
+
+    Raises:
+        NotFound, AmbiguousIdentifier, InvalidIdentifier.
+    """
+    sync.refresh(vault)
+    row = identifying.note(vault, identifier)
+    found, total = graph.links(
+        vault.database,
+        row.id,
+        vault.visibility,
+        direction=direction,
+        relation=relation,
+        limit=limit,
+        offset=offset,
+    )
+    return LinksAnswer(
+        id=row.id,
+        name=row.name,
+        items=[_link(each) for each in found],
+        count=len(found),
+        total=total,
+        offset=offset,
+    )
+
+
+def _link(row: LinkRow) -> LinkItem:
+    return LinkItem(
+        direction=row.direction,
+        target=row.target_text,
+        state=row.state,
+        id=row.id,
+        name=row.name,
+        kind=None if row.kind is None else str(row.kind),
+        scope=None if row.scope is None else row.scope.label,
+        relation=row.relation,
+        line=row.line,
+        candidates=[f"{name} ({note_id})" for note_id, name in row.candidates] or None,
+    )

@@ -1,0 +1,78 @@
+"""What the vault, its index and its ledger are doing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from keepm import __version__
+from keepm.index import catalog
+from keepm.operations import sync
+from keepm.operations.vault import Vault
+from keepm.store import ledger, transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`ok`, or `degraded` with the number of files that need a person's hand."""
+
+    state: str
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerHead:
+    sequence: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    version: str
+    project: str | None
+    root: str
+    index_state: str
+    notes: int
+    pending_proposals: int
+    deep_scan_due: bool
+    approval_minimum: str
+    health: Health
+    ledger_head: LedgerHead
+    host_confirmation: str
+    last_checksum_scan: str | None = None
+    recovery_pending: list[str] | None = None
+    setup: str | None = None
+
+
+def status(vault: Vault) -> Status:
+    """Return the state of everything, without walking more than a retrieval would."""
+    state = sync.refresh(vault)
+    counts = catalog.counts(vault.database, vault.visibility)
+    problems = catalog.problem_count(vault.database, vault.visibility)
+    waiting = list(transaction.pending(vault.root))
+    head = ledger.head(vault.root)
+    return Status(
+        version=__version__,
+        project=vault.identity.project_id,
+        root=_shown(vault.settings.root),
+        index_state=state,
+        notes=counts.active,
+        pending_proposals=counts.pending,
+        last_checksum_scan=vault.database.get_meta("last_checksum_scan"),
+        deep_scan_due=sync.deep_due(vault),
+        approval_minimum=vault.settings.approval_minimum,
+        health=Health("degraded" if problems or waiting else "ok", problems),
+        ledger_head=LedgerHead(head.sequence, head.hash),
+        # Elicitation comes with the gate; until then a proposal waits for a relayed word.
+        host_confirmation="proposal-protocol",
+        recovery_pending=waiting or None,
+        setup=None if vault.identity.project_id else vault.identity.reason,
+    )
+
+
+def _shown(root: Path) -> str:
+    """Return the vault's place with the home folder as `~`."""
+    try:
+        return f"~/{root.relative_to(Path.home()).as_posix()}"
+    except ValueError:
+        return str(root)
