@@ -1,0 +1,159 @@
+"""One event of the ledger, and the one text it has.
+
+Canonical JSON (sorted keys, no blanks, UTF-8); `hash` is the SHA-256 of the text without it,
+`previous` the hash of the event before. Events hold ids and digests, never a path or note text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FIRST = "0" * 64
+"""What the first event of a chain has for `previous`."""
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of one writer's chain."""
+
+    sequence: int
+    hash: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """What the caller knows about a mutation; the transaction adds the rest."""
+
+    operation: str
+    surface: str
+    object_id: str
+    object_kind: str  # memory | proposal | handoff | …
+    scope: str
+    channel: str | None = None
+    client: str = ""
+    client_version: str = ""
+    session: str = ""
+    shown: str | None = None  # digest of what the person saw when approving
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """One file's version before and after, None where it wasn't there."""
+
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEvent:
+    """One mutation as it stands in the ledger."""
+
+    sequence: int
+    time: str
+    transaction_id: str
+    operation: str
+    surface: str
+    object_id: str
+    object_kind: str
+    scope: str
+    channel: str | None
+    client: str
+    client_version: str
+    session: str
+    shown: str | None
+    extra: Mapping[str, str]
+    changes: tuple[Digests, ...]
+    previous: str
+    hash: str
+
+    @classmethod
+    def following(
+        cls,
+        head: Head,
+        draft: EventDraft,
+        *,
+        transaction_id: str,
+        at: str,
+        changes: tuple[Digests, ...],
+    ) -> LedgerEvent:
+        """Chain a new event to the head."""
+        event = cls(
+            sequence=head.sequence + 1,
+            time=at,
+            transaction_id=transaction_id,
+            operation=draft.operation,
+            surface=draft.surface,
+            object_id=_storable(draft.object_id),
+            object_kind=draft.object_kind,
+            scope=_storable(draft.scope),
+            channel=draft.channel,
+            client=_storable(draft.client),
+            client_version=_storable(draft.client_version),
+            session=_storable(draft.session),
+            shown=draft.shown,
+            extra={_storable(key): _storable(value) for key, value in draft.extra.items()},
+            changes=changes,
+            previous=head.hash,
+            hash="",
+        )
+        return event.rehashed()
+
+    def relinked(self, head: Head) -> LedgerEvent:
+        """Return the same event chained to another head."""
+        moved = dataclasses.replace(self, sequence=head.sequence + 1, previous=head.hash)
+        return moved.rehashed()
+
+    def rehashed(self) -> LedgerEvent:
+        """Return the event with the hash that its fields have."""
+        return dataclasses.replace(self, hash=hashlib.sha256(self._hashed()).hexdigest())
+
+    def line(self) -> bytes:
+        """Return the event as its line in the ledger, with the newline."""
+        return canonical(self.as_record()) + b"\n"
+
+    def as_record(self) -> dict[str, object]:
+        """Return the fields as they are written."""
+        return {"format": _FORMAT, **dataclasses.asdict(self)}
+
+    def _hashed(self) -> bytes:
+        record = self.as_record()
+        del record["hash"]
+        return canonical(record)
+
+    @classmethod
+    def parse(cls, line: bytes | str) -> LedgerEvent:
+        """Read one line; whether its hash is right is for `verify` to say.
+
+        Raises:
+            ValueError: it isn't an event.
+        """
+        try:
+            record = json.loads(line)
+            if record.pop("format") != _FORMAT:
+                raise ValueError("an event of another format")
+            changes = tuple(Digests(**each) for each in record.pop("changes"))
+            event = cls(changes=changes, **record)
+        except (TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise ValueError("not an event") from error
+        texts = (event.time, event.transaction_id, event.previous, event.hash)
+        if type(event.sequence) is not int or not all(isinstance(text, str) for text in texts):
+            raise ValueError("not an event")
+        return event
+
+
+def canonical(record: Mapping[str, object]) -> bytes:
+    """Write a record as the one JSON text it has."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8")
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, which JSON from a host can bring and UTF-8 can't hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

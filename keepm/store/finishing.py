@@ -1,0 +1,154 @@
+"""From the commit point to the end: how a sealed record becomes files and its event.
+
+Only forward, from wherever it stopped, and as often as it takes; it stops at a version that
+nobody of ours wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from keepm.errors import InvalidIdentifier, KeepMError
+from keepm.model.checksum import Checksum
+from keepm.store import history, journal, ledger
+from keepm.store.event import LedgerEvent
+from keepm.store.journal import FileIntent, Intent
+from keepm.store.root import Root
+
+_IRREGULAR = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ENXIO})
+_EMPTY = Checksum.of(b"").hex
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a record: nothing stood in the way when there are no strangers."""
+
+    event: LedgerEvent
+    strangers: tuple[str, ...] = ()  # the paths at which we stopped
+    begun: bool = False  # whether some file was changed before we stopped
+
+
+def finish(root: Root, intent: Intent) -> Outcome:
+    """Bring a sealed record to its end, from wherever it stopped.
+
+    Raises:
+        OSError: the file system refused; the record stays.
+    """
+    if ledger.contains(root, intent.event):
+        # Files and event were durable before the record was removed; its removal got lost.
+        ledger.resync(root)
+        return _close(root, intent, intent.event)
+    strange = tuple(f.target for f in intent.files if _standing(root, f) is _Standing.STRANGE)
+    if strange:
+        return Outcome(intent.event, strange)
+    for number, file in enumerate(intent.files):
+        if not _apply(root, intent, number):
+            return Outcome(intent.event, (file.target,), begun=number > 0 or file.to is not None)
+    for folder in sorted({path.rpartition("/")[0] for path in intent.touched}):
+        root.disk.sync_folder(root.paths.locate(folder))
+    return _close(root, intent, ledger.append(root, intent.event))
+
+
+def version(root: Root, path: str) -> str | None:
+    """Return the digest of what is at a path: None for nothing, no digest for no regular file."""
+    try:
+        data, _ = root.disk.read(root.paths.locate(path), limit=history.LARGEST)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except InvalidIdentifier:
+        return "elsewhere"
+    except OSError as error:
+        if error.errno not in _IRREGULAR:
+            raise
+        return "irregular"
+    return Checksum.of(data).hex
+
+
+class _Standing(Enum):
+    """How far one file of a record has come."""
+
+    UNTOUCHED = 1
+    PLACED = 2  # a move whose source is still there
+    DONE = 3
+    STRANGE = 4
+
+
+def _close(root: Root, intent: Intent, event: LedgerEvent) -> Outcome:
+    # The change stands already: what can't be tidied up now is tidied up by the next recovery.
+    with contextlib.suppress(OSError):
+        if journal.clear_staged(root, intent):
+            journal.remove(root, intent)
+    return Outcome(event)
+
+
+def _apply(root: Root, intent: Intent, number: int) -> bool:
+    """Bring one file to its new version; tell whether no stranger's version was in the way."""
+    file = intent.files[number]
+    # Looked at again right before the rename: an editor may have saved since.
+    standing = _standing(root, file)
+    if standing is _Standing.STRANGE:
+        return False
+    if standing is _Standing.DONE:
+        return True
+    if standing is _Standing.UNTOUCHED:
+        staged = _staged(root, intent, number)
+        if staged is None or not _place(root, file, staged):
+            return False
+    if file.to is not None:
+        if version(root, file.path) != file.before:
+            return False
+        root.disk.unlink(root.paths.locate(file.path))
+    return True
+
+
+def _place(root: Root, file: FileIntent, staged: Path) -> bool:
+    target = root.paths.locate(file.target)
+    if not file.is_new:
+        root.disk.rename_over(staged, target)
+        return True
+    if root.disk.state(target) is not None:
+        root.disk.unlink(target)  # the empty file with which `rename_new` took the name
+    try:
+        root.disk.rename_new(staged, target)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _standing(root: Root, file: FileIntent) -> _Standing:
+    target = version(root, file.target)
+    if not file.is_new:
+        if target == file.after:
+            return _Standing.DONE
+        return _Standing.UNTOUCHED if target == file.before else _Standing.STRANGE
+    placed = target == file.after
+    if not placed and target not in (None, _EMPTY):
+        return _Standing.STRANGE
+    if file.to is None:
+        return _Standing.DONE if placed else _Standing.UNTOUCHED
+    source = version(root, file.path)
+    if source == file.before:
+        return _Standing.PLACED if placed else _Standing.UNTOUCHED
+    return _Standing.DONE if placed and source is None else _Standing.STRANGE
+
+
+def _staged(root: Root, intent: Intent, number: int) -> Path | None:
+    """Return where a file's new version is staged, made again from its object when it is lost."""
+    file = intent.files[number]
+    place = intent.staged(root, number)
+    with contextlib.suppress(FileNotFoundError):
+        if Checksum.of(root.disk.read(place, limit=history.LARGEST)[0]).hex == file.after:
+            return place
+        root.disk.unlink(place)
+    try:
+        data = history.get(root, Checksum(file.after))
+    except KeepMError:
+        return None
+    old = root.disk.state(root.paths.locate(file.path))
+    root.disk.make_folders(place.parent)
+    root.disk.create(place, data, mode=None if old is None else old.st_mode & 0o777)
+    return place

@@ -1,0 +1,259 @@
+"""The ledger: one hash chain of events per writing machine, appended to and never trimmed.
+
+One line per event, in the order in which they happened; `event` says what a line looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from keepm.model import layout
+from keepm.store.disk import reporting
+from keepm.store.event import FIRST as FIRST
+from keepm.store.event import Digests as Digests
+from keepm.store.event import EventDraft as EventDraft
+from keepm.store.event import Head as Head
+from keepm.store.event import LedgerEvent as LedgerEvent
+from keepm.store.root import Root, is_id
+
+FOLDER = f"{layout.RECORDS}/ledger"
+_TAIL = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerProblem:
+    """One thing wrong with a ledger: where, and what kind.
+
+    Codes: `unreadable`, `edited`, `gap`, `fork`, `reordered`, `torn_tail`.
+    """
+
+    code: str
+    writer: str
+    line: int
+
+
+def head(root: Root) -> Head:
+    """Return the last event's place in this writer's chain.
+
+    Raises:
+        StorageFailed: the ledger can't be read.
+    """
+    return _end(root).head
+
+
+def contains(root: Root, event: LedgerEvent) -> bool:
+    """Tell whether this transaction's event is whole in this writer's ledger."""
+    if event.sequence > head(root).sequence:
+        return False
+    data, _ = _lines(root, root.writer_id, 0)
+    wanted = event.transaction_id
+    return any(e.transaction_id == wanted for _, e in _parsed(data) if e is not None)
+
+
+def append(root: Root, event: LedgerEvent) -> LedgerEvent:
+    """Put an event at the end of this writer's chain, durably, and return it as written.
+
+    A torn beginning of the very event is completed; other torn bytes are left for `verify` and
+    closed with a newline: nothing that stands in a ledger is ever cut. An event whose place in
+    the chain was taken meanwhile (it waited behind a stranger's version) is chained anew.
+    The caller holds the lock.
+
+    Raises:
+        OSError: it couldn't be written; the journal still holds the event.
+    """
+    end = _end(root)
+    if (event.sequence, event.previous) != (end.head.sequence + 1, end.head.hash):
+        event = event.relinked(end.head)
+    line = event.line()
+    at = end.head.size_bytes - len(end.torn)
+    if not line.startswith(end.torn):
+        at, line = end.head.size_bytes, b"\n" + line
+    folder = root.paths.locate(FOLDER)
+    root.disk.write_at(folder / _file_name(root.writer_id), line, at)
+    if end.head.size_bytes == 0:
+        root.disk.sync_folder(folder)
+    return event
+
+
+def resync(root: Root) -> None:
+    """Write the last event once more in its place, so that a sync that failed is made good.
+
+    After a failed fsync the kernel may take the pages for clean; only new writes reach the disk.
+
+    Raises:
+        OSError: it couldn't be written.
+    """
+    end = _end(root)
+    if end.line and not end.torn:
+        at = end.head.size_bytes - len(end.line)
+        folder = root.paths.locate(FOLDER)
+        root.disk.write_at(folder / _file_name(root.writer_id), end.line, at)
+        root.disk.sync_folder(folder)
+
+
+def read_all(root: Root) -> Iterator[LedgerEvent]:
+    """Yield every readable event, writer by writer, each in its order.
+
+    Raises:
+        StorageFailed: a ledger can't be read.
+    """
+    yield from events_since(root, {})[0]
+
+
+def events_since(
+    root: Root, offsets: Mapping[str, int]
+) -> tuple[list[LedgerEvent], dict[str, int]]:
+    """Return the events behind each writer's byte offset, and the offsets to go on from.
+
+    A ledger shorter than its offset was replaced, and is read from its beginning.
+
+    Raises:
+        StorageFailed: a ledger can't be read.
+    """
+    events: list[LedgerEvent] = []
+    reached: dict[str, int] = {}
+    for writer in writers(root):
+        data, start = _lines(root, writer, offsets.get(writer, 0))
+        events += [event for _, event in _parsed(data) if event is not None]
+        reached[writer] = start + len(data)
+    return events, reached
+
+
+def approval_digests(root: Root) -> dict[str, str]:
+    """Return, for each version that an approval put in place, the channel of the latest one.
+
+    Raises:
+        StorageFailed: a ledger can't be read.
+    """
+    return approvals(read_all(root))
+
+
+def approvals(events: Iterable[LedgerEvent]) -> dict[str, str]:
+    """Return checksum → channel for events; where two set one version, the later counts."""
+    found: dict[str, str] = {}
+    for event in sorted(events, key=lambda e: e.time):
+        if event.channel is not None:
+            found.update((c.after, event.channel) for c in event.changes if c.after is not None)
+    return found
+
+
+def verify(root: Root) -> list[LedgerProblem]:
+    """Check every chain and return what is wrong, nothing for whole ones.
+
+    Raises:
+        StorageFailed: a ledger can't be read.
+    """
+    problems: list[LedgerProblem] = []
+    for writer in writers(root):
+        with reporting(f"{FOLDER}/{_file_name(writer)}"):
+            whole = _read(root, writer, 0)
+        complete, _, torn = whole.rpartition(b"\n")
+        found = list(_chain_problems(complete + b"\n" if complete else b""))
+        problems += [LedgerProblem(code, writer, line) for code, line in found]
+        if torn:
+            problems.append(LedgerProblem("torn_tail", writer, complete.count(b"\n") + 2))
+    return problems
+
+
+def writers(root: Root) -> list[str]:
+    """Return the ids of all machines that wrote into this vault."""
+    with reporting(FOLDER):
+        try:
+            names = root.disk.names(root.paths.locate(FOLDER))
+        except FileNotFoundError:
+            return []
+    ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
+    return sorted(each for each in ids if is_id(each))
+
+
+def _chain_problems(data: bytes) -> Iterator[tuple[str, int]]:
+    sequence, previous = 0, FIRST
+    seen = {FIRST}
+    for number, (line, event) in enumerate(_parsed(data), start=1):
+        if event is None:
+            yield "unreadable", number
+            continue
+        if event.line() != line + b"\n" or event.rehashed().hash != event.hash:
+            yield "edited", number
+        elif event.previous != previous or event.sequence != sequence + 1:
+            if event.sequence > sequence + 1:
+                yield "gap", number
+            elif event.previous in seen and event.hash not in seen:
+                yield "fork", number
+            else:
+                yield "reordered", number
+        sequence, previous = event.sequence, event.hash
+        seen.add(event.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    head: Head
+    torn: bytes = b""  # what stands behind the last newline
+    line: bytes = b""  # the line before it, with its newline
+
+
+def _end(root: Root) -> _End:
+    name = _file_name(root.writer_id)
+    with reporting(f"{FOLDER}/{name}"):
+        place = root.paths.locate(FOLDER) / name
+        seen = root.disk.state(place)
+        if seen is None or seen.st_size == 0:
+            return _End(Head(0, FIRST, 0))
+        reach = _TAIL
+        while True:
+            start = max(0, seen.st_size - reach)
+            data = root.disk.read_at(place, start, limit=seen.st_size - start)
+            complete, newline, torn = data.rpartition(b"\n")
+            lines = complete.split(b"\n") if newline else []
+            if start > 0:
+                lines = lines[1:]  # its beginning lies before the tail
+            for line in reversed(lines):
+                event = _event(line)
+                if event is not None:
+                    reached = Head(event.sequence, event.hash, seen.st_size)
+                    return _End(reached, torn, lines[-1] + b"\n")
+            if start == 0:
+                return _End(Head(0, FIRST, seen.st_size), torn)
+            reach *= 4
+
+
+def _lines(root: Root, writer: str, offset: int) -> tuple[bytes, int]:
+    """Return the complete lines behind an offset and where they begin."""
+    with reporting(f"{FOLDER}/{_file_name(writer)}"):
+        seen = root.disk.state(_place(root, writer))
+        if seen is None:
+            return b"", 0
+        start = offset if offset <= seen.st_size else 0
+        data = _read(root, writer, start)
+    return data[: data.rfind(b"\n") + 1], start
+
+
+def _read(root: Root, writer: str, offset: int) -> bytes:
+    place = _place(root, writer)
+    seen = root.disk.state(place)
+    if seen is None or seen.st_size <= offset:
+        return b""
+    return root.disk.read_at(place, offset, limit=seen.st_size - offset)
+
+
+def _parsed(data: bytes) -> Iterator[tuple[bytes, LedgerEvent | None]]:
+    for line in data.split(b"\n")[:-1]:
+        yield line, _event(line)
+
+
+def _event(line: bytes) -> LedgerEvent | None:
+    try:
+        return LedgerEvent.parse(line)
+    except ValueError:
+        return None
+
+
+def _place(root: Root, writer: str) -> Path:
+    return root.paths.locate(f"{FOLDER}/{_file_name(writer)}")
+
+
+def _file_name(writer: str) -> str:
+    return f"{writer}.jsonl"

@@ -1,0 +1,118 @@
+"""The one resolver: from a path of a record, an argument or a note to a place below the root.
+
+A path is relative to the root, with forward slashes, and lies in `Memory/`. Nothing is decoded
+or normalised: what isn't plainly a path of the vault is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from keepm.errors import InvalidIdentifier, Problem, StorageFailed
+from keepm.model import identity, layout
+
+_COMPONENT_BYTES = 255
+_PATH_BYTES = 3000
+_DEPTH = 64
+# Backslashes part folders on Windows, a colon starts a drive or a stream there.
+_NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\:\ud800-\udfff]")
+_OF_OTHER_PROGRAMS = frozenset({".git", ".obsidian"})
+_REPARSE_POINT = 0x400
+
+
+@dataclass(frozen=True, slots=True)
+class VaultPaths:
+    """The places of one vault. The root itself may lie behind a symlink, nothing below it may."""
+
+    root: Path
+
+    @property
+    def memory(self) -> Path:
+        """The folder in which everything of KeepM's lies."""
+        return self.root / layout.MEMORY
+
+    @property
+    def records(self) -> Path:
+        """KeepM's own records: lock, journal, ledger, objects."""
+        return self.root / layout.RECORDS
+
+    def locate(self, path: str) -> Path:
+        """Return the absolute place of a path of this vault, whether or not it exists yet.
+
+        Raises:
+            InvalidIdentifier: the path isn't one of this vault, or leads through a symlink.
+            StorageFailed: the file system doesn't let us look.
+        """
+        components = _components(path)
+        here = self.root
+        for position, component in enumerate(components):
+            here = here / component
+            try:
+                seen = os.lstat(here)
+            except FileNotFoundError:
+                break  # nothing below can exist, so nothing below can be a symlink
+            except NotADirectoryError as error:
+                raise _refused("a file stands where it names a folder") from error
+            except OSError as error:
+                raise StorageFailed(
+                    f"{'/'.join(components[: position + 1])} can't be looked at",
+                    details={"reason": type(error).__name__},
+                ) from error
+            if _is_link(seen):
+                raise _refused("it leads through a symlink")
+        return self.root.joinpath(*components)
+
+
+def is_portable(name: str) -> bool:
+    """Tell whether `locate` accepts this as the name of a file or folder."""
+    return _flaw(name) is None
+
+
+def _components(path: str) -> list[str]:
+    if len(path.encode("utf-8", "surrogatepass")) > _PATH_BYTES:
+        raise _refused("it is too long")
+    components = path.split("/")
+    if len(components) > _DEPTH:
+        raise _refused("it is too deep")
+    for component in components:
+        if (flaw := _flaw(component)) is not None:
+            raise _refused(flaw)
+    if components[0] != layout.MEMORY or len(components) < 2:
+        raise _refused(f"it doesn't lie in {layout.MEMORY}/")
+    return components
+
+
+def _flaw(name: str) -> str | None:
+    """Say why a name can't be a file or folder of the vault, or nothing."""
+    if name in ("", ".", ".."):
+        return "it has an empty or a dotted part"
+    if _NEVER.search(name):
+        return "it has a backslash, a colon or a control character"
+    if name[-1] in ". ":
+        return "a part ends in a dot or a blank"
+    if len(name) * 4 > _COMPONENT_BYTES and len(name.encode("utf-8")) > _COMPONENT_BYTES:
+        return "a part is too long"
+    if identity.is_device(name):
+        return "a part is a device name on Windows"
+    if name[0] in ".\u200c\u200d\ufeff" or not name.isascii():
+        # HFS+ ignores invisible characters in names, so they don't make it another folder.
+        plain = "".join(c for c in name if unicodedata.category(c) != "Cf")
+        if plain.casefold() in _OF_OTHER_PROGRAMS:
+            return "it belongs to another program"
+    return None
+
+
+def _is_link(seen: os.stat_result) -> bool:
+    # A junction is no symlink to Windows, but leads away all the same.
+    attributes: int = getattr(seen, "st_file_attributes", 0)
+    return stat.S_ISLNK(seen.st_mode) or bool(attributes & _REPARSE_POINT)
+
+
+def _refused(why: str) -> InvalidIdentifier:
+    message = f"not a path of this vault: {why}"
+    return InvalidIdentifier(message, problems=[Problem("path", message, "invalid_identifier")])

@@ -1,0 +1,151 @@
+"""Looking at the vault: which documents there are, and one file's exact bytes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from keepm.errors import LimitExceeded, NotFound, RootUnavailable
+from keepm.model import layout
+from keepm.store.disk import failed, reporting
+from keepm.store.paths import is_portable
+from keepm.store.root import Root
+
+_OF_OTHER_PROGRAMS = frozenset({"node_modules"})  # dot folders are skipped by their dot
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What tells one version of a file from another without reading it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that looks like a document and can't be served.
+
+    Reasons: `symlink`, `folder` (named like a note), `not_a_file` (a pipe, a device), `name`
+    (no path of ours can name it), `unreadable` (a folder that denies access; what lies in it is
+    unknown, not gone).
+    """
+
+    path: str
+    reason: str
+
+
+def walk(root: Root, *, expect_memory: bool) -> Iterator[FileState | Skipped]:
+    """Yield every file that may be a document, in no order; symlinks are never followed.
+
+    Raises:
+        RootUnavailable: `expect_memory`, and there is no `Memory` folder (an unmounted disk):
+            nothing may be taken for deleted.
+        StorageFailed: the disk reports an error in the middle.
+    """
+    with reporting(layout.MEMORY):
+        seen = root.disk.state(root.paths.memory)
+    if seen is None or not stat.S_ISDIR(seen.st_mode):
+        if expect_memory:
+            raise RootUnavailable(f"the vault's {layout.MEMORY} folder is not there")
+        return iter(())
+    return _walk(root)
+
+
+def read(root: Root, path: str, *, limit: int) -> bytes:
+    """Return a file's exact bytes.
+
+    Raises:
+        NotFound: nothing is there.
+        LimitExceeded: it is larger than `limit` bytes.
+        StorageFailed: it can't be read, or is no regular file.
+    """
+    return read_with_state(root, path, limit=limit)[0]
+
+
+def read_with_state(root: Root, path: str, *, limit: int) -> tuple[bytes, FileState]:
+    """Return a file's exact bytes and the state of that very file; raises as `read` does."""
+    place = root.paths.locate(path)
+    try:
+        data, seen = root.disk.read(place, limit=limit)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFound(f"{path} is not there", details={"path": path}) from error
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            actual = int(error.strerror or 0)
+            raise LimitExceeded(
+                f"{path}: {actual} bytes, the limit is {limit}",
+                hint="Shorten it in an editor.",
+                details={"path": path, "limit": limit, "actual": actual},
+            ) from error
+        raise failed(path, error) from error
+    return data, FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+
+
+def _walk(root: Root) -> Iterator[FileState | Skipped]:
+    waiting: list[str] = []
+    for folder in layout.SEARCHED_FOLDERS:
+        flaw = _leads_away(root, folder)
+        if flaw is None:
+            waiting.append(folder)
+        elif flaw != "absent":
+            yield Skipped(folder, flaw)
+    while waiting:
+        folder = waiting.pop()
+        found: list[FileState | Skipped] = []
+        try:
+            for name, seen in root.disk.scan(root.paths.root / folder):
+                entry = _entry(folder, name, seen)
+                if isinstance(entry, str):
+                    waiting.append(entry)
+                elif entry is not None:
+                    found.append(entry)
+        except FileNotFoundError:
+            continue  # it went while we walked
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM):
+                raise failed(folder, error) from error
+            found.append(Skipped(folder, "unreadable"))
+        yield from found
+
+
+def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped | str | None:
+    """Judge one entry: a file, something skipped, a folder to walk (its path), or nothing."""
+    if name[0] == "." or name in _OF_OTHER_PROGRAMS:
+        return None
+    mode = seen.st_mode
+    is_note = name[-3:].lower() == ".md"
+    is_folder = stat.S_ISDIR(mode)
+    if not is_note and not is_folder and not stat.S_ISLNK(mode):
+        return None
+    path = f"{folder}/{name}"
+    if not is_portable(name):
+        return Skipped(path.encode("utf-8", "replace").decode("utf-8"), "name")
+    if stat.S_ISLNK(mode):
+        return Skipped(path, "symlink")
+    if is_folder:
+        return Skipped(path, "folder") if is_note else path
+    if not stat.S_ISREG(mode):
+        return Skipped(path, "not_a_file")
+    return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+
+
+def _leads_away(root: Root, folder: str) -> str | None:
+    """Say why one of the searched folders can't be walked, or nothing."""
+    here = root.paths.root
+    for part in folder.split("/"):
+        here = here / part
+        with reporting(folder):
+            seen = root.disk.state(here)
+        if seen is None:
+            return "absent"
+        if stat.S_ISLNK(seen.st_mode):
+            return "symlink"
+        if not stat.S_ISDIR(seen.st_mode):
+            return "not_a_file"
+    return None

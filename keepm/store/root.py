@@ -1,0 +1,67 @@
+"""One vault as one machine opens it: its places, its disk, and under which id we write."""
+
+from __future__ import annotations
+
+import re
+import stat
+from dataclasses import dataclass
+
+from keepm.errors import InvalidInput, RootUnavailable
+from keepm.model import layout
+from keepm.store.disk import Disk, reporting
+from keepm.store.paths import VaultPaths
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_RECORD_FOLDERS = tuple(
+    f"{layout.RECORDS}/{name}" for name in ("journal", "ledger", "objects")
+)  # what every mutation needs
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What the rest of the store works on; `writer_id` names this machine's chain of events."""
+
+    paths: VaultPaths
+    disk: Disk
+    writer_id: str
+
+    def __post_init__(self) -> None:
+        check_id(self.writer_id)
+
+
+def is_id(text: str) -> bool:
+    """Tell whether text may name a writer or a transaction in a record's file name."""
+    return _ID.fullmatch(text) is not None
+
+
+def check_id(text: str) -> str:
+    """Return an id that may become a part of a record's file name.
+
+    Raises:
+        InvalidInput: it has other characters than ASCII letters, digits, `_` and `-`.
+    """
+    if not is_id(text):
+        raise InvalidInput("an id of a writer or transaction is letters, digits, '_' and '-'")
+    return text
+
+
+def initialise(paths: VaultPaths, disk: Disk) -> None:
+    """Make the vault's folders; what is there stays as it is.
+
+    Only for a vault that is new or known to be mounted: it makes a missing root, too.
+
+    Raises:
+        RootUnavailable: `Memory` is a symlink or a file.
+        StorageFailed: the file system refuses.
+    """
+    with reporting(layout.MEMORY):
+        seen = disk.state(paths.memory)
+    if seen is not None and not stat.S_ISDIR(seen.st_mode):
+        raise RootUnavailable(
+            f"{layout.MEMORY} is not a folder",
+            hint="Make the root the folder in which the real Memory folder lies.",
+        )
+    for folder in (*layout.SEARCHED_FOLDERS, *_RECORD_FOLDERS):
+        place = paths.locate(folder)
+        with reporting(folder):
+            disk.make_folders(place)

@@ -1,0 +1,286 @@
+"""All or nothing: how a change set becomes files, and how an interrupted one is finished.
+
+What is on disk, step by step: the record's draft, the new versions beside their targets, old and
+new versions as objects; then the record is sealed (the commit point), the targets are replaced,
+the folders synced, the event appended, the record removed. Before the commit point a failure
+leaves the vault as it was; after it recovery finishes, and may run twice. A version that nobody
+of ours wrote is never overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from keepm.errors import (
+    AlreadyExists,
+    ChecksumMismatch,
+    InvalidInput,
+    KeepMError,
+    NotFound,
+    RecoveryBlocked,
+)
+from keepm.model import identity
+from keepm.model.checksum import Checksum
+from keepm.store import history, journal, ledger
+from keepm.store.changes import Change, ChangeSet, Create, Move
+from keepm.store.disk import failed, reporting
+from keepm.store.event import Digests, EventDraft, LedgerEvent
+from keepm.store.finishing import finish, version
+from keepm.store.journal import FileIntent, Intent
+from keepm.store.root import Root as Root
+from keepm.store.root import check_id
+from keepm.store.root import initialise as initialise
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A change that stands: its event, and for each path its new checksum, None where it left."""
+
+    event: LedgerEvent
+    written: Mapping[str, Checksum | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedIntent:
+    """A transaction that can't be finished without the owner.
+
+    `reason` is `stranger` (at `paths` stands a version nobody of ours wrote, or the new version
+    is lost) or `unreadable` (the record itself is damaged).
+    """
+
+    id: str
+    paths: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What recovery did and found."""
+
+    finished: tuple[str, ...] = ()  # paths that may have changed
+    blocked: tuple[BlockedIntent, ...] = ()
+    foreign: tuple[str, ...] = ()  # ids of other machines' records
+
+
+def commit(
+    root: Root, changes: ChangeSet, draft: EventDraft, *, transaction_id: str, at: str
+) -> Commit:
+    """Apply a change set with its ledger event, or nothing. Caller holds the lock, has recovered.
+
+    Raises:
+        ChecksumMismatch: a file isn't the expected version; the newer text was kept.
+        NotFound: a file that should change is gone.
+        AlreadyExists: the name of a new file is taken, also in another case or normal form.
+        RecoveryBlocked: an unfinished transaction waits on one of the files.
+        StorageFailed: the file system refused. The originals are intact, unless the details say
+            `committed`: then the change is recorded and the next recovery finishes it.
+    """
+    check_id(transaction_id)
+    with reporting(journal.FOLDER):
+        _refuse_waiting(journal.read(root), changes, transaction_id)
+    planned = [_plan(root, change) for change in changes.changes]
+    files = tuple(each.file for each in planned)
+    event = LedgerEvent.following(
+        ledger.head(root),
+        draft,
+        transaction_id=transaction_id,
+        at=at,
+        changes=tuple(Digests(file.before, file.after) for file in files),
+    )
+    intent = Intent(transaction_id, root.writer_id, files, event)
+    _stage(root, intent, planned)
+    event = _conclude(root, intent, synced=_seal(root, intent))
+    written: dict[str, Checksum | None] = {}
+    for file in files:
+        written[file.path] = None
+        written[file.target] = Checksum(file.after)
+    return Commit(event, written)
+
+
+def recover(root: Root) -> Recovery:
+    """Finish what passed the commit point, clear away what didn't. Caller holds the lock.
+
+    Raises:
+        StorageFailed: the file system refused; the records stay and recovery may run again.
+    """
+    with reporting(journal.FOLDER):
+        listing = journal.read(root)
+    finished: list[str] = []
+    blocked = [BlockedIntent(each, (), "unreadable") for each in listing.damaged]
+    for intent in listing.intents:
+        try:
+            outcome = finish(root, intent)
+        except OSError as error:
+            raise failed(intent.files[0].path, error, committed=True) from error
+        if outcome.strangers:
+            blocked.append(BlockedIntent(intent.id, outcome.strangers, "stranger"))
+        else:
+            finished += intent.touched
+    journal.clear(root, listing.temporary)
+    return Recovery(tuple(finished), tuple(blocked), listing.foreign)
+
+
+def pending(root: Root) -> tuple[str, ...]:
+    """Return the ids of the records in the journal; without the lock some may be in flight.
+
+    Raises:
+        StorageFailed: the journal can't be read.
+    """
+    with reporting(journal.FOLDER):
+        return journal.read(root).ids
+
+
+# ---- before the commit point -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    file: FileIntent
+    old: bytes | None
+    data: bytes
+    mode: int | None
+
+
+def _refuse_waiting(listing: journal.Listing, changes: ChangeSet, transaction_id: str) -> None:
+    if transaction_id in listing.ids:
+        raise InvalidInput("a transaction's id is used once")
+    ours = {identity.file_key(path) for path in changes.touched}
+    for intent in listing.intents:
+        waiting = [path for path in intent.touched if identity.file_key(path) in ours]
+        if waiting:
+            raise _blocked(intent.id, tuple(waiting))
+
+
+def _plan(root: Root, change: Change) -> _Planned:
+    """Look at a change's files under the lock and compare them with what is expected."""
+    after = Checksum.of(change.data).hex
+    if isinstance(change, Create):
+        _require_free(root, change.path, besides=None)
+        return _Planned(FileIntent(change.path, None, None, after), None, change.data, None)
+    place = root.paths.locate(change.path)
+    with reporting(change.path):
+        try:
+            old, seen = root.disk.read(place, limit=history.LARGEST)
+        except FileNotFoundError as error:
+            raise NotFound(f"{change.path} is gone", details={"path": change.path}) from error
+    found = Checksum.of(old)
+    if found != change.expect:
+        raise _mismatch(change.path, change.expect.hex, found.hex)
+    to = None
+    if isinstance(change, Move):
+        to = change.to
+        _require_free(root, to, besides=change.path)
+    mode = seen.st_mode & 0o777
+    return _Planned(FileIntent(change.path, to, found.hex, after), old, change.data, mode)
+
+
+def _require_free(root: Root, path: str, *, besides: str | None) -> None:
+    """Refuse a name that is taken, or would be on a case- or form-insensitive file system."""
+    place = root.paths.locate(path)
+    wanted = identity.file_key(place.name)
+    source = None
+    if besides is not None and besides.rpartition("/")[0] == path.rpartition("/")[0]:
+        source = besides.rpartition("/")[2]
+    with reporting(path):
+        try:
+            names = root.disk.names(place.parent)
+        except FileNotFoundError:
+            return
+        for name in names:
+            same = name.lower() == wanted if name.isascii() else identity.file_key(name) == wanted
+            if same and name != source:
+                raise AlreadyExists(
+                    f"{path}: the file name is taken",
+                    hint="Choose another name.",
+                    details={"path": path, "taken_by": name},
+                )
+        # To this file system, the new name and the old one are one file.
+        if place.name != source and root.disk.state(place) is not None:
+            raise AlreadyExists(f"{path}: the file name is taken", details={"path": path})
+
+
+def _stage(root: Root, intent: Intent, planned: list[_Planned]) -> None:
+    here = intent.files[0].path
+    try:
+        journal.draft(root, intent)
+        for number, each in enumerate(planned):
+            here = each.file.target
+            staged = intent.staged(root, number)
+            root.disk.make_folders(staged.parent)
+            root.disk.create(staged, each.data, mode=each.mode)
+            if each.old is not None and each.file.before is not None:
+                history.write(root, Checksum(each.file.before), each.old)
+            history.write(root, Checksum(each.file.after), each.data)
+    except (OSError, KeepMError) as error:
+        journal.discard(root, intent)
+        if isinstance(error, OSError):
+            raise failed(here, error) from error
+        raise
+
+
+def _seal(root: Root, intent: Intent) -> bool:
+    """Pass the commit point; tell whether that is known to be durable."""
+    try:
+        journal.seal(root, intent)
+    except OSError as error:
+        with reporting(journal.FOLDER):
+            sealed = journal.is_sealed(root, intent)
+        if not sealed:
+            journal.discard(root, intent)
+            raise failed(intent.files[0].path, error) from error
+        return False
+    return True
+
+
+# ---- after the commit point ------------------------------------------------------------------
+
+
+def _conclude(root: Root, intent: Intent, *, synced: bool) -> LedgerEvent:
+    """Finish a sealed record; a second attempt rides over an error that passes."""
+    last: OSError | None = None
+    for attempt in (1, 2):
+        try:
+            if not synced:
+                root.disk.sync_folder(root.paths.locate(journal.FOLDER))
+            outcome = finish(root, intent)
+        except OSError as error:
+            last = error
+            continue
+        if not outcome.strangers:
+            return outcome.event
+        if attempt == 1 and not outcome.begun:
+            # An editor was faster than us and nothing has changed yet: the change can be refused.
+            try:
+                journal.withdraw(root, intent)
+            except OSError as error:
+                raise _blocked(intent.id, outcome.strangers) from error
+            journal.clear_staged(root, intent)
+            raise _overtaken(root, intent, outcome.strangers[0])
+        raise _blocked(intent.id, outcome.strangers)
+    assert last is not None
+    raise failed(intent.files[0].path, last, committed=True) from last
+
+
+# ---- refusals ----------------------------------------------------------------------------------
+
+
+def _mismatch(path: str, expected: str, found: str | None) -> ChecksumMismatch:
+    return ChecksumMismatch(
+        f"{path} changed since it was read",
+        details={"path": path, "expected": expected, "found": found},
+    )
+
+
+def _overtaken(root: Root, intent: Intent, path: str) -> KeepMError:
+    file = next(file for file in intent.files if file.target == path)
+    if file.before is None:
+        return AlreadyExists(f"{path}: the file name is taken", details={"path": path})
+    return _mismatch(file.path, file.before, version(root, file.path))
+
+
+def _blocked(intent_id: str, paths: tuple[str, ...]) -> RecoveryBlocked:
+    return RecoveryBlocked(
+        f"an unfinished change waits: {', '.join(paths)} was changed by another program",
+        details={"transaction": intent_id, "paths": list(paths)},
+    )
