@@ -7,8 +7,10 @@ user's file, this before the defaults; each value remembers which of them it cam
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,7 +151,7 @@ class Settings:
 
 # Setting → (default, environment variable, place in the file, parser).
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "language": ("en", "zh"),
+    "language": resources.LANGUAGES,
     "approval.minimum": _MINIMA,
     "sqlite_journal_mode": ("wal", "delete"),
 }
@@ -161,7 +163,10 @@ _INTEGERS: dict[str, tuple[int, int, int]] = {  # default, least, most
     "lock_timeout_seconds": (10, 1, 600),
 }
 NAMES = ("root", *_CHOICES, *_INTEGERS)
-"""The settings that `keepm config set` accepts."""
+"""The settings with one value each; `approval.kinds.<kind>` comes on top, one for each kind."""
+
+BY_KIND = "approval.kinds."
+"""What the name of a kind's own minimum of approval begins with."""
 
 
 def variable(name: str) -> str:
@@ -172,14 +177,14 @@ def variable(name: str) -> str:
 def config_file(environ: Mapping[str, str], home: Path) -> Path:
     """Return where the user's settings are."""
     if given := environ.get("KEEPM_CONFIG"):
-        return _expand(given, home, base=Path.cwd())
+        return _expand(given, home, base=_working_dir())
     return _platform_dir("config", environ, home) / "config.toml"
 
 
 def data_dir(environ: Mapping[str, str], home: Path) -> Path:
     """Return the folder of the index and other things that can be made again."""
     if given := environ.get("KEEPM_DATA_DIR"):
-        return _expand(given, home, base=Path.cwd())
+        return _expand(given, home, base=_working_dir())
     return _platform_dir("data", environ, home)
 
 
@@ -222,7 +227,7 @@ def load(
     flags = dict(overrides or {})
     variables = environment() if environ is None else environ
     user_home = home or Path.home()
-    here = working_dir or Path.cwd()
+    here = working_dir or _working_dir()
     path = config_file(variables, user_home)
     document = read_file(path)
     values: dict[str, Any] = {}
@@ -237,8 +242,10 @@ def load(
         return (found, str(path)) if found is not None else (default, "default")
 
     raw_root, origins["root"] = pick("root", str(user_home / "keepm"))
+    if not isinstance(raw_root, str):
+        raise ConfigurationError(f"root in {path} must be a string")
     base = path.parent if origins["root"] == str(path) else here
-    values["root"] = parse_root(str(raw_root), home=user_home, base=base)
+    values["root"] = parse_root(raw_root, home=user_home, base=base)
     for name, choices in _CHOICES.items():
         raw, origins[name] = pick(name, choices[0])
         values[name] = check_value(name, raw, where=origins[name])
@@ -246,25 +253,50 @@ def load(
         raw, origins[name] = pick(name, default)
         values[name] = check_value(name, raw, where=origins[name])
 
-    directory = flags.get("project_dir") or variables.get("KEEPM_PROJECT_DIR")
-    directory = directory or variables.get("CLAUDE_PROJECT_DIR")
+    by_kind = _by_kind(document, path)
+    origins.update({f"{BY_KIND}{kind}": str(path) for kind in by_kind})
+    project_dir, origins["project_dir"] = _project_dir(flags, variables, user_home, here=here)
     return Settings(
         root=values["root"],
-        project_dir=_expand(directory, user_home, base=here) if directory else here,
+        project_dir=project_dir,
         config_file=path,
         data_dir=data_dir(variables, user_home),
         language=values["language"],
         approval_minimum=values["approval.minimum"],
-        approval_by_kind=_by_kind(document, path),
+        approval_by_kind=by_kind,
         deep_reconcile_seconds=values["deep_reconcile_seconds"],
         verification_review_days=values["verification_review_days"],
         inbox_review_days=values["inbox_review_days"],
         inbox_reminder_count=values["inbox_reminder_count"],
         sqlite_journal_mode=values["sqlite_journal_mode"],
         lock_timeout_seconds=float(values["lock_timeout_seconds"]),
-        projects=_projects(document, path),
+        projects=_projects(document, path, user_home),
         origins=origins,
     )
+
+
+def _project_dir(
+    flags: Mapping[str, str], variables: Mapping[str, str], home: Path, *, here: Path
+) -> tuple[Path, str]:
+    """Return the folder that decides on the project, and what named it.
+
+    A folder that isn't there is no error: the server then serves global memory only.
+    """
+    for value, origin in (
+        (flags.get("project_dir"), "flag --project-dir"),
+        (variables.get("KEEPM_PROJECT_DIR"), "KEEPM_PROJECT_DIR"),
+        (variables.get("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR"),
+    ):
+        if value:
+            return _expand(value, home, base=here), origin
+    return here, "working directory"
+
+
+def _working_dir() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # it was deleted, or can't be looked at: nothing there can be a project
+        return Path(os.path.abspath(os.sep))  # noqa: PTH100 - Path.absolute would look at it
 
 
 def parse_root(text: str, *, home: Path, base: Path) -> Path:
@@ -294,6 +326,15 @@ def parse_root(text: str, *, home: Path, base: Path) -> Path:
                 if inside
                 else "Mount the share and give the folder it is mounted on.",
             )
+    plain = spelled.replace("\\", "/")
+    if re.match(r"~[^/]", plain) or re.search(
+        r"\$\{|^\$(?!HOME(/|$))|^%\w+%", spelled.replace("${HOME}", "", 1)
+    ):
+        # A host passes ${NAME} on as it stands when it doesn't know the variable.
+        raise ConfigurationError(
+            f"'{spelled}' has a variable or a user's name in it, which is not expanded",
+            hint="Give the folder in full, or from ~ or $HOME on.",
+        )
     path = _expand(spelled, home, base=base)
     if path == Path(path.anchor):
         raise ConfigurationError(
@@ -302,16 +343,30 @@ def parse_root(text: str, *, home: Path, base: Path) -> Path:
     return path
 
 
+def parse_setting(name: str, text: str) -> str | int:
+    """Return what `keepm config set` writes for a setting; a folder comes back in full.
+
+    Raises:
+        ConfigurationError: the setting is unknown or can't have this value.
+    """
+    if name == "root":
+        return str(parse_root(text, home=Path.home(), base=_working_dir()))
+    if name.startswith(BY_KIND):
+        _refuse_unknown_kinds([name.removeprefix(BY_KIND)])
+    return check_value(name, text, where="given")
+
+
 def check_value(name: str, raw: object, *, where: str) -> str | int:
     """Check one value against its setting.
 
     Raises:
         ConfigurationError: the setting is unknown or the value not one of its values.
     """
-    if name in _CHOICES:
+    allowed = _MINIMA if name.startswith(BY_KIND) else _CHOICES.get(name)
+    if allowed is not None:
         value = str(raw).strip().lower()
-        if value not in _CHOICES[name]:
-            choices = ", ".join(_CHOICES[name])
+        if value not in allowed:
+            choices = ", ".join(allowed)
             raise ConfigurationError(f"{name} is '{raw}' ({where}); it must be one of {choices}")
         return value
     if name in _INTEGERS:
@@ -326,7 +381,8 @@ def check_value(name: str, raw: object, *, where: str) -> str | int:
             )
         return number
     raise ConfigurationError(
-        f"there is no setting '{name}'", hint=f"The settings are: {', '.join(NAMES)}."
+        f"there is no setting '{name}'",
+        hint=f"The settings are: {', '.join(NAMES)} and {BY_KIND}<kind>.",
     )
 
 
@@ -365,16 +421,25 @@ def _by_kind(document: Mapping[str, Any], path: Path) -> dict[str, str]:
     table = _lookup(document, "approval.kinds") or {}
     if not isinstance(table, Mapping):
         raise ConfigurationError(f"[approval] kinds in {path} must be a table of kind = minimum")
-    for kind, value in table.items():
-        if value not in _MINIMA:
-            choices = ", ".join(_MINIMA)
-            raise ConfigurationError(
-                f"approval.kinds.{kind} is '{value}' ({path}); it must be one of {choices}"
-            )
-    return dict(table)
+    if table:
+        _refuse_unknown_kinds(table)
+    return {
+        kind: str(check_value(f"{BY_KIND}{kind}", value, where=str(path)))
+        for kind, value in table.items()
+    }
 
 
-def _projects(document: Mapping[str, Any], path: Path) -> tuple[ProjectEntry, ...]:
+def _refuse_unknown_kinds(given: Iterable[str]) -> None:
+    # A misspelt kind would leave the gate lower than its owner thinks.
+    kinds = load_policy().kinds
+    if unknown := [kind for kind in given if kind not in kinds]:
+        raise ConfigurationError(
+            f"there is no kind '{unknown[0]}' ({BY_KIND}{unknown[0]})",
+            hint=f"The kinds are: {', '.join(kinds)}.",
+        )
+
+
+def _projects(document: Mapping[str, Any], path: Path, home: Path) -> tuple[ProjectEntry, ...]:
     table = document.get("projects", {})
     if not isinstance(table, Mapping):
         raise ConfigurationError(f"'projects' in {path} must be a table")
@@ -384,8 +449,11 @@ def _projects(document: Mapping[str, Any], path: Path) -> tuple[ProjectEntry, ..
             raise ConfigurationError(f"projects.{project_id} in {path} must be a table")
         entries.append(
             ProjectEntry(
-                project_id=str(project_id),
-                roots=_strings(entry, "roots", project_id, path),
+                project_id=unicodedata.normalize("NFC", project_id),
+                roots=tuple(
+                    str(_expand(root, home, base=path.parent))
+                    for root in _strings(entry, "roots", project_id, path)
+                ),
                 remotes=_strings(entry, "remotes", project_id, path),
                 first_commits=_strings(entry, "first_commits", project_id, path),
             )

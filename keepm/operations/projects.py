@@ -24,7 +24,7 @@ import os
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,17 +111,17 @@ def _of_folder(entries: Sequence[ProjectEntry], repository: Repository) -> list[
             return found
     # Nothing has the very spelling: an entry written by hand may go through a symlink, or differ
     # in case where the file system doesn't. Only now is anything outside the project looked at.
-    places = {_place(root): entry for entry in entries for root in entry.roots}
-    places.pop(None, None)
+    places = [(_place(root), entry) for entry in entries for root in entry.roots]
     for folder in folders if places else ():
-        if (entry := places.get(_place(folder))) is not None:
-            return [entry]
+        here = _place(folder)
+        if found := [entry for place, entry in places if here is not None and place == here]:
+            return found
     return []
 
 
 def _place(folder: str | Path) -> tuple[int, int] | None:
     try:
-        seen = os.stat(folder)
+        seen = Path(folder).stat()
     except (OSError, ValueError):
         return None
     return seen.st_dev, seen.st_ino
@@ -201,7 +201,7 @@ def _declared(top: Path) -> tuple[str | None, str]:
     try:
         value = tomllib.loads(text).get("project")
         if not isinstance(value, str):
-            return None, f"{DECLARATION} has no project = \"…\" and is left out"
+            return None, f'{DECLARATION} has no project = "…" and is left out'
         return identity.parse_project_id(value), ""
     except tomllib.TOMLDecodeError as error:
         return None, f"{DECLARATION} is not valid TOML and is left out: {error}"
@@ -265,10 +265,10 @@ def bind(settings: Settings, project_id: str) -> ProjectEntry:
         nonlocal merged
         projects = settings_file.subtable(document, "projects")
         for key in list(projects):
-            if identity.parse_project_id(key) != chosen:
+            if _spelled(key) != chosen:
                 _refuse_twin(key, chosen)
-                _leave(projects, key, root)
-        key = next((key for key in projects if identity.parse_project_id(key) == chosen), chosen)
+                _leave(projects, key, repository)
+        key = next((key for key in projects if _spelled(key) == chosen), chosen)
         merged = _extend(settings_file.subtable(projects, key), seen)
 
     settings_file.edit(settings.config_file, change)
@@ -283,16 +283,16 @@ def unbind(settings: Settings, project_id: str | None = None) -> bool:
     Raises:
         ConfigurationError: the settings file can't be changed.
     """
-    repository = repositories.locate(settings.project_dir)
-    root = str(repository.home if repository else settings.project_dir)
+    gone = Repository(settings.project_dir, settings.project_dir, None, under_git=False)
+    repository = repositories.locate(settings.project_dir) or gone
     left = False
 
     def change(document: settings_file.Table) -> None:
         nonlocal left
         projects = settings_file.subtable(document, "projects")
         for key in list(projects):
-            if project_id is None or unicodedata.normalize("NFC", key) == project_id:
-                left = _leave(projects, key, root) or left
+            if project_id is None or _spelled(key) == _spelled(project_id):
+                left = _leave(projects, key, repository) or left
         if not projects:
             del document["projects"]
 
@@ -317,26 +317,37 @@ def _refuse_twin(key: str, chosen: str) -> None:
         )
 
 
-def _leave(projects: settings_file.Table, key: str, root: str) -> bool:
+def _spelled(key: str) -> str:
+    return unicodedata.normalize("NFC", key.strip())
+
+
+def _leave(projects: settings_file.Table, key: str, repository: Repository) -> bool:
+    """Take a repository's folder out of an entry; tell whether it was in it."""
     entry = settings_file.subtable(projects, key)
-    roots = list(entry.get("roots", ()))
-    if root not in roots:
+    roots = entry.get("roots", [])
+    if str(repository.home) not in roots:
         return False
-    roots.remove(root)
-    if roots:
-        entry["roots"] = roots
-    else:
+    roots.remove(str(repository.home))
+    commits = tuple(str(commit) for commit in entry.get("first_commits", ()))
+    # Another history means that the entry's own repository was renamed: it is still known by it.
+    if not roots and (not commits or _has_moved_out(commits, repository)):
         del projects[key]
     return True
 
 
+def _has_moved_out(commits: tuple[str, ...], repository: Repository) -> bool:
+    return repository.git_dir is None or repositories.holds_any(repository, commits)
+
+
 def _extend(table: settings_file.Table, seen: ProjectEntry) -> ProjectEntry:
     def joined(key: str, new: tuple[str, ...]) -> tuple[str, ...]:
-        there: list[Any] = list(table.get(key, ()))
-        added = [value for value in new if value not in there]
-        if added or key not in table:
-            table[key] = [*there, *added]
-        return (*(str(value) for value in there), *added)
+        if key not in table:
+            table[key] = []
+        values: MutableSequence[Any] = table[key]
+        for value in new:
+            if value not in values:
+                values.append(value)
+        return tuple(str(value) for value in values)
 
     return replace(
         seen,

@@ -54,7 +54,7 @@ def locate(folder: Path) -> Repository | None:
         if stat.S_ISREG(mode):
             return _linked(candidate, mark)
         if stat.S_ISLNK(mode):
-            # An unpacked archive can hold a link to anybody's .git: it is a top, but proves nothing.
+            # An archive can hold a link to anybody's .git: it makes a top, but proves nothing.
             return Repository(candidate, candidate, None, under_git=True)
         if _is_git_dir(mark):
             return Repository(candidate, candidate, mark, under_git=True)
@@ -98,7 +98,7 @@ def _is_git_dir(path: Path) -> bool:
 
 
 def read_small(path: Path) -> str | None:
-    """Return the text of a small regular file; nothing for a link, a FIFO, or what can't be read."""
+    """Return a small regular file's text; nothing for a link, a FIFO, or what can't be read."""
     try:
         seen = os.lstat(path)
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > _SMALL_FILE:
@@ -114,7 +114,13 @@ def read_small(path: Path) -> str | None:
 def primary_remote(repository: Repository) -> str | None:
     """Return the normalised address of `origin`, or of the only remote there is."""
     output = _git(
-        repository, "config", "-z", "--no-includes", "--get-regexp", r"^remote\..*\.url$", local=True
+        repository,
+        "config",
+        "-z",
+        "--no-includes",
+        "--get-regexp",
+        r"^remote\..*\.url$",
+        local=True,
     )
     found: dict[str, str] = {}
     for entry in (output or "").split("\0"):
@@ -133,18 +139,17 @@ def normalise(address: str, *, top: Path) -> str | None:
     starts with `file:`. Nothing comes back for what is no address.
     """
     text = address.strip()
-    scheme, separator, _ = text.partition("://")
-    if separator and scheme.lower() != "file":
+    if "://" in text:
         try:
             parts = urllib.parse.urlsplit(text)
             host, port = (parts.hostname or "").lower(), parts.port
         except ValueError:
             return None
+        path = urllib.parse.unquote(parts.path)
+        if parts.scheme == "file":
+            return _local(path, top)
         if port and port != _DEFAULT_PORTS.get(parts.scheme.split("+")[-1]):
             host = f"{host}:{port}"
-        path = urllib.parse.unquote(parts.path)
-    elif separator:
-        return _local(urllib.parse.unquote(urllib.parse.urlsplit(text).path), top)
     elif "::" in text.partition("/")[0]:
         return None  # a remote helper's own notation
     elif (match := _SCP.fullmatch(text)) and not re.match(r"[A-Za-z]:[\\/]", text):
