@@ -150,7 +150,7 @@ def normalise(address: str, *, top: Path) -> str | None:
             return _local(path, top)
         if port and port != _DEFAULT_PORTS.get(parts.scheme.split("+")[-1]):
             host = f"{host}:{port}"
-    elif "::" in text.partition("/")[0]:
+    elif re.match(r"\w+::", text):
         return None  # a remote helper's own notation
     elif (match := _SCP.fullmatch(text)) and not re.match(r"[A-Za-z]:[\\/]", text):
         host, path = match.group(1).lower(), match.group(2)
