@@ -228,9 +228,7 @@ class Database:
                     _set_aside(self.path)
                 case _:
                     pass
-            self.fresh = _create(
-                self.path, vault_id=self.vault_id, journal_mode=self.journal_mode
-            )
+            self.fresh = _create(self.path, vault_id=self.vault_id, journal_mode=self.journal_mode)
             self._file = _file_number(self.path)
         except OSError as error:
             raise IndexUnavailable(
@@ -248,9 +246,7 @@ def open_read_only(path: Path, vault_id: str) -> Database | None:
         return None
     if fitness is not _Fitness.FIT:
         return None
-    return Database(
-        path, vault_id=vault_id, journal_mode="wal", busy_seconds=1.0, read_only=True
-    )
+    return Database(path, vault_id=vault_id, journal_mode="wal", busy_seconds=1.0, read_only=True)
 
 
 def _connect(path: Path, *, mode: str, busy_seconds: float) -> sqlite3.Connection:
@@ -290,9 +286,7 @@ def _fitness(path: Path, *, vault_id: str, busy_seconds: float) -> _Fitness:
                 return _Fitness.NEWER if version > VERSION else _Fitness.OLDER
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             found = connection.execute("SELECT value FROM meta WHERE key = 'vault_id'").fetchone()
-            return (
-                _Fitness.FIT if tables >= TABLES and found == (vault_id,) else _Fitness.UNFIT
-            )
+            return _Fitness.FIT if tables >= TABLES and found == (vault_id,) else _Fitness.UNFIT
     except sqlite3.DatabaseError as error:
         if _is_damage(error):
             return _Fitness.UNFIT

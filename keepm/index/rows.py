@@ -91,6 +91,12 @@ BRIEF = (
 FULL = BRIEF + ", b.body"
 """The same with the body, from `notes AS n JOIN bodies AS b USING (number)`."""
 
+NOT_SHADOWED = (
+    "NOT (n.scope = '' AND n.status = 'active' AND EXISTS (SELECT 1 FROM notes AS p WHERE p.slot = n.slot"
+    " AND p.scope = ? AND p.status = 'active' AND p.standing = 'sound'))"
+)
+"""The condition that no active note of the project (the parameter) holds a global note's slot."""
+
 PROPOSAL = (
     "id, path, name, description, kind, scope, status, created, updated, reason,"
     " source_client, target_id, checksum"

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 
-ENGLISH = frozenset(
-    """
+_ENGLISH = """
     a about above after again all also am an and any are as at be because been before being below
     between both but by can could did do does doing down during each few for from further had has
     have having he her here hers him his how i if in into is it its itself just may me might more
     most must my of off on once only or other our out over own please same shall she should so some
     such than that the their them then there these they this those through to too under until up
     us very was we were what when where which while who whom why with would you your yours
-    """.split()
-)
+"""
+ENGLISH = frozenset(_ENGLISH.split())
 
 _CHINESE = (
     *("为什么", "怎么样", "怎么办", "怎么", "怎样", "什么", "甚么", "如何", "为何", "哪里"),

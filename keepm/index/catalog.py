@@ -1,0 +1,269 @@
+"""Notes, proposals and handoffs by handle, by place and by source: lookups that rank nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keepm.index import rows
+from keepm.index.database import Database
+from keepm.index.rows import HandoffRow, NoteRow, Parameters, ProposalRow
+from keepm.index.writing import ROLE_STEM, pointer_key
+from keepm.model import identity
+from keepm.model.document import Standing
+from keepm.model.handoff import HandoffStatus
+from keepm.model.memory import Kind, Scope, Status, Visibility
+from keepm.model.proposal import ProposalStatus
+
+_NOTES = "notes AS n JOIN bodies AS b USING (number)"
+_KIND_ORDER = "CASE n.kind " + " ".join(
+    f"WHEN '{kind}' THEN {position}" for position, kind in enumerate(Kind)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many documents of each sort are visible."""
+
+    active: int
+    superseded: int
+    archived: int
+    damaged: int
+    withheld: int
+    pending_proposals: int
+    active_handoffs: int
+    skipped_files: int
+
+
+def find(db: Database, identifier: str, visibility: Visibility) -> list[NoteRow]:
+    """Return every visible note an identifier names, the likeliest first.
+
+    By id, name or alias, and by the file's name for a note whose metadata can't be read.
+    Active before others, project before global, name before alias.
+    """
+    key = _key(identifier)
+    if not key:
+        return []
+    seen, values = rows.visible("n.scope", visibility)
+    return _notes(
+        db,
+        f"SELECT {rows.FULL} FROM handles AS h JOIN {_NOTES} ON n.number = h.number"  # noqa: S608
+        f" WHERE h.key = ? AND (h.role < ? OR n.standing <> 'sound') AND {seen}"
+        " GROUP BY n.number ORDER BY n.status <> 'active', n.scope = '', min(h.role),"
+        " n.name, n.path",
+        [key, ROLE_STEM, *values],
+    )
+
+
+def find_slot(db: Database, slot: str, scope: Scope) -> list[NoteRow]:
+    """Return the notes of any status that hold this slot in exactly this scope, active first."""
+    return _notes(
+        db,
+        f"SELECT {rows.FULL} FROM {_NOTES} WHERE n.slot = ? AND n.scope = ?"  # noqa: S608
+        " ORDER BY n.status <> 'active', n.name, n.path",
+        [_key(slot), scope.key],
+    )
+
+
+def note_by_path(db: Database, path: str) -> NoteRow | None:
+    """Return the note that stands at a path."""
+    found = _notes(
+        db,
+        f"SELECT {rows.FULL} FROM {_NOTES} WHERE n.path = ?",  # noqa: S608
+        [rows.storable(path)],
+    )
+    return found[0] if found else None
+
+
+def catalog(
+    db: Database,
+    visibility: Visibility,
+    *,
+    kind: Kind | None = None,
+    source_path: str | None = None,
+    statuses: Sequence[Status] = (Status.ACTIVE,),
+) -> list[NoteRow]:
+    """Return the visible notes in catalog order, without bodies.
+
+    Pinned, then by kind, then the latest verified, then by name. With `source_path` (a file or
+    a folder of the repository) only those whose sources cover it: a note that points at a
+    folder covers what is below it, and a folder is covered by notes on files below it.
+    """
+    seen, values = rows.visible("n.scope", visibility)
+    states, more = rows.one_of("n.status", statuses)
+    conditions = [seen, states, "n.standing <> ?"]
+    values = [*values, *more, str(Standing.WITHHELD)]
+    if visibility.project_id is not None:
+        conditions.append(rows.NOT_SHADOWED)
+        values.append(visibility.project_id)
+    if kind is not None:
+        conditions.append("n.kind = ?")
+        values.append(str(kind))
+    if source_path is not None:
+        covered, more = _covering(source_path)
+        conditions.append(
+            f"n.number IN (SELECT number FROM pointers WHERE {covered})"  # noqa: S608
+        )
+        values += more
+    return _notes(
+        db,
+        f"SELECT {rows.BRIEF} FROM notes AS n WHERE {' AND '.join(conditions)}"  # noqa: S608
+        f" ORDER BY n.pinned DESC, {_KIND_ORDER} ELSE {len(Kind)} END,"
+        " n.verified_at IS NULL, n.verified_at DESC, n.name, n.path",
+        values,
+    )
+
+
+def _covering(path: str) -> tuple[str, Parameters]:
+    """Return the condition that a pointer's key covers a path of the repository."""
+    key = pointer_key(path)
+    if key in ("", "."):
+        return "1", []
+    parts = key.split("/")
+    above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    condition, values = rows.one_of("key", above)
+    # '0' follows '/' in the collation, so this range is everything below the folder.
+    return f"({condition} OR (key >= ? AND key < ?))", [*values, f"{key}/", f"{key}0"]
+
+
+def counts(db: Database, visibility: Visibility) -> Counts:
+    """Count what is visible."""
+    seen, values = rows.visible("scope", visibility)
+    with db.reading() as connection:
+        notes = {
+            (status, standing): count
+            for status, standing, count in connection.execute(
+                "SELECT status, standing, count(*) FROM notes"  # noqa: S608
+                f" WHERE {seen} GROUP BY status, standing",
+                values,
+            )
+        }
+        (pending,) = connection.execute(
+            f"SELECT count(*) FROM proposals WHERE status = 'pending' AND {seen}",  # noqa: S608
+            values,
+        ).fetchone()
+        (handoffs,) = connection.execute(
+            f"SELECT count(*) FROM handoffs WHERE status = 'active' AND {seen}",  # noqa: S608
+            values,
+        ).fetchone()
+        (skipped,) = connection.execute(
+            f"SELECT count(*) FROM files WHERE reason IS NOT NULL AND {seen}",  # noqa: S608
+            values,
+        ).fetchone()
+
+    def standing_as(standing: Standing) -> int:
+        return sum(count for (_, found), count in notes.items() if found == standing)
+
+    return Counts(
+        active=notes.get((Status.ACTIVE, Standing.SOUND), 0),
+        superseded=notes.get((Status.SUPERSEDED, Standing.SOUND), 0),
+        archived=notes.get((Status.ARCHIVED, Standing.SOUND), 0),
+        damaged=standing_as(Standing.DAMAGED),
+        withheld=standing_as(Standing.WITHHELD),
+        pending_proposals=pending,
+        active_handoffs=handoffs,
+        skipped_files=skipped,
+    )
+
+
+def problem_count(db: Database, visibility: Visibility) -> int:
+    """Count the visible files with something wrong: not read, not readable, or with findings."""
+    seen, values = rows.visible("scope", visibility)
+    with db.reading() as connection:
+        (count,) = connection.execute(
+            "SELECT (SELECT count(*) FROM files"  # noqa: S608
+            f" WHERE reason IS NOT NULL AND {seen})"
+            " + (SELECT count(*) FROM notes"
+            f" WHERE (findings > 0 OR standing <> 'sound') AND {seen})"
+            f" + (SELECT count(*) FROM proposals WHERE findings > 0 AND {seen})"
+            f" + (SELECT count(*) FROM handoffs WHERE findings > 0 AND {seen})",
+            values * 4,
+        ).fetchone()
+    return int(count)
+
+
+def find_proposals(db: Database, identifier: str, visibility: Visibility) -> list[ProposalRow]:
+    """Return every visible proposal an id or a name names, pending ones first."""
+    seen, values = rows.visible("scope", visibility)
+    with db.reading() as connection:
+        found = connection.execute(
+            f"SELECT {rows.PROPOSAL} FROM proposals"  # noqa: S608
+            f" WHERE (id = ? OR slot = ?) AND {seen}"
+            " ORDER BY status <> 'pending', scope = '', updated DESC, id, path",
+            [rows.storable(identifier.strip()), _key(identifier), *values],
+        )
+        return [rows.proposal(row) for row in found]
+
+
+def proposals(
+    db: Database,
+    visibility: Visibility,
+    *,
+    status: ProposalStatus | None = ProposalStatus.PENDING,
+    scope: str | None = None,
+    kind: Kind | None = None,
+    limit: int = 20,
+    offset: int = 0,
+) -> tuple[list[ProposalRow], int]:
+    """Return a page of the visible proposals, oldest first, and how many there are in all."""
+    condition, values = rows.visible("scope", visibility)
+    if status is not None:
+        condition += " AND status = ?"
+        values.append(str(status))
+    if scope is not None:
+        condition += " AND scope = ''" if scope == "global" else " AND scope <> ''"
+    if kind is not None:
+        condition += " AND kind = ?"
+        values.append(str(kind))
+    with db.reading() as connection:
+        (total,) = connection.execute(
+            f"SELECT count(*) FROM proposals WHERE {condition}",  # noqa: S608
+            values,
+        ).fetchone()
+        found = connection.execute(
+            f"SELECT {rows.PROPOSAL} FROM proposals WHERE {condition}"  # noqa: S608
+            " ORDER BY created, id, path LIMIT ? OFFSET ?",
+            [*values, limit, offset],
+        )
+        return [rows.proposal(row) for row in found], int(total)
+
+
+def find_handoffs(db: Database, identifier: str, visibility: Visibility) -> list[HandoffRow]:
+    """Return every visible handoff an id or a title names, active ones first."""
+    return _handoffs(
+        db,
+        visibility,
+        condition="(id = ? OR slot = ?)",
+        values=[rows.storable(identifier.strip()), _key(identifier)],
+    )
+
+
+def handoffs(
+    db: Database, visibility: Visibility, *, status: HandoffStatus | None = HandoffStatus.ACTIVE
+) -> list[HandoffRow]:
+    """Return the visible handoffs, the one written last first."""
+    if status is None:
+        return _handoffs(db, visibility, condition="1", values=[])
+    return _handoffs(db, visibility, condition="status = ?", values=[str(status)])
+
+
+def _handoffs(
+    db: Database, visibility: Visibility, *, condition: str, values: Parameters
+) -> list[HandoffRow]:
+    seen, more = rows.visible("scope", visibility)
+    with db.reading() as connection:
+        found = connection.execute(
+            f"SELECT {rows.HANDOFF} FROM handoffs WHERE {condition} AND {seen}"  # noqa: S608
+            " ORDER BY status <> 'active', updated DESC, id, path",
+            [*values, *more],
+        )
+        return [rows.handoff(row) for row in found]
+
+
+def _notes(db: Database, statement: str, values: Parameters) -> list[NoteRow]:
+    with db.reading() as connection:
+        return [rows.note(row) for row in connection.execute(statement, values)]
+
+
+def _key(identifier: str) -> str:
+    return rows.storable(identity.slot_key(identifier.strip()))

@@ -1,0 +1,298 @@
+"""Search: any string in, the notes that answer it out, always in the same order.
+
+Two bands: a query that is a note's id, name or alias puts that note first; all others are
+ordered by BM25. Other projects' notes, withheld notes, proposals and handoffs are never seen.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from keepm.index import passages, rows
+from keepm.index.analysis import Term, query_terms
+from keepm.index.database import Database
+from keepm.index.rows import NoteRow as NoteRow
+from keepm.index.rows import Parameters
+from keepm.index.writing import ROLE_STEM, tag_key
+from keepm.model import identity
+from keepm.model.document import Standing
+from keepm.model.memory import Kind, Language, Status, Visibility
+
+FIELDS: Final = ("name", "aliases", "tags", "description", "sources", "body")
+WEIGHTS: Final = (3.0, 3.0, 2.0, 1.5, 1.0, 1.0)
+SNIPPET_CHARACTERS: Final = 300
+WEAK_COVERAGE: Final = 0.4
+"""Below it the best hit holds too little of the query to be taken for an answer."""
+
+_MOST_TERMS = 48
+_EXACT = "exact"
+_LEXICAL = "lexical"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for, and where."""
+
+    text: str
+    visibility: Visibility
+    scope: str | None = None  # "global" or "project"
+    kind: Kind | None = None
+    language: Language | None = None
+    tags: tuple[str, ...] = ()  # all of them
+    limit: int = 10
+    offset: int = 0
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One note found. `coverage` is the share of the query's terms it holds, rare ones
+    counting more; `field_scores` parts `score` among the fields."""
+
+    note: NoteRow
+    snippet: str
+    band: str
+    score: float
+    field_scores: Mapping[str, float]
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A page of hits. `total` counts all of them, `searched` the notes that were looked at."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    searched: int
+    weak_match: bool
+    used_terms: bool  # False: the query holds no usable word
+
+
+def search(db: Database, query: Query) -> SearchResult:
+    """Return the notes that answer a query; whatever its text, it is a legal query.
+
+    Raises:
+        IndexUnavailable: the index itself can't be read.
+    """
+    text = rows.storable(query.text)
+    terms = query_terms(text, limit=_MOST_TERMS)
+    condition, values = _conditions(query)
+    with db.reading() as connection:
+        searched = _count(connection, condition, values)
+        exact = _exact(connection, text, condition, values)
+        match, frequencies = _match(connection, terms)
+        lexical: list[tuple[int, float]] = []
+        total = len(exact)
+        wanted = query.offset + query.limit - len(exact)
+        if match:
+            lexical, found = _lexical(
+                connection, match, condition, values, without=exact, limit=max(wanted, 0)
+            )
+            total += found
+        page = [*((number, None) for number in exact), *lexical][
+            query.offset : query.offset + query.limit
+        ]
+        scores = _scores(connection, match, [n for n, score in page if score is None])
+        weights = _weights(terms, frequencies, searched)
+        hits = tuple(
+            _hit(
+                connection,
+                number,
+                band=_EXACT if score is None else _LEXICAL,
+                score=scores.get(number, 0.0) if score is None else score,
+                terms=terms,
+                weights=weights,
+            )
+            for number, score in page
+        )
+    best = max((hit.coverage for hit in hits), default=1.0)
+    weak = bool(hits) and not exact and best < WEAK_COVERAGE
+    return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact))
+
+
+def _conditions(query: Query) -> tuple[str, Parameters]:
+    """Return what every note of the result must fulfil (of `notes AS n`)."""
+    seen, values = rows.visible("n.scope", query.visibility)
+    statuses, more = rows.one_of("n.status", query.statuses)
+    parts = [seen, statuses, "n.standing <> ?"]
+    values = [*values, *more, str(Standing.WITHHELD)]
+    if query.scope == "global":
+        parts.append("n.scope = ''")
+    elif query.scope == "project":
+        parts.append("n.scope <> ''")
+    elif query.visibility.project_id is not None:
+        parts.append(rows.NOT_SHADOWED)
+        values.append(query.visibility.project_id)
+    if query.kind is not None:
+        parts.append("n.kind = ?")
+        values.append(str(query.kind))
+    if query.language is not None:
+        parts.append("n.language = ?")
+        values.append(str(query.language))
+    for tag in query.tags:
+        parts.append("EXISTS (SELECT 1 FROM tags AS t WHERE t.number = n.number AND t.key = ?)")
+        values.append(tag_key(tag))
+    return " AND ".join(parts), values
+
+
+def _count(connection: sqlite3.Connection, condition: str, values: Parameters) -> int:
+    (count,) = connection.execute(
+        f"SELECT count(*) FROM notes AS n WHERE {condition}",  # noqa: S608 (our own condition)
+        values,
+    ).fetchone()
+    return int(count)
+
+
+def _exact(
+    connection: sqlite3.Connection, text: str, condition: str, values: Parameters
+) -> list[int]:
+    """Return the notes whose id, name or alias the whole query is."""
+    key = identity.slot_key(text.strip())
+    if not key:
+        return []
+    found = connection.execute(
+        "SELECT n.number FROM handles AS h JOIN notes AS n USING (number)"  # noqa: S608
+        f" WHERE h.key = ? AND (h.role < ? OR n.standing = 'damaged') AND {condition}"
+        " GROUP BY n.number ORDER BY min(h.role), n.scope = '', n.name, n.path",
+        [key, ROLE_STEM, *values],
+    )
+    return [number for (number,) in found]
+
+
+def _match(connection: sqlite3.Connection, terms: Sequence[Term]) -> tuple[str, dict[str, int]]:
+    """Return the FTS5 expression for the terms, and in how many notes each token stands.
+
+    The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
+    token holds one.
+    """
+    frequencies: dict[str, int] = {}
+    for token in {token for term in terms for token in term.tokens}:
+        row = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (token,)).fetchone()
+        frequencies[token] = 0 if row is None else row[0]
+    asked: dict[str, None] = {}
+    for term in terms:
+        for token in term.tokens:
+            if frequencies[token]:
+                asked[f'"{token}"'] = None
+        for beginning, complete in term.prefixes:
+            # The beginning of a longer word, unless it is a word of its own here.
+            if not frequencies.get(complete):
+                asked[f'"{beginning}"*'] = None
+    return " OR ".join(asked), frequencies
+
+
+def _lexical(
+    connection: sqlite3.Connection,
+    match: str,
+    condition: str,
+    values: Parameters,
+    *,
+    without: Sequence[int],
+    limit: int,
+) -> tuple[list[tuple[int, float]], int]:
+    """Return the best notes with their scores, best first, and how many there are in all."""
+    weights = ", ".join(map(str, WEIGHTS))
+    others = f" AND n.number NOT IN ({', '.join(map(str, without))})" if without else ""
+    found = connection.execute(
+        f"SELECT n.number, bm25(terms, {weights}) AS score, count(*) OVER ()"  # noqa: S608
+        " FROM terms JOIN notes AS n ON n.number = terms.rowid"
+        f" WHERE terms MATCH ? AND {condition}{others}"
+        " ORDER BY score, n.scope = '', n.name, n.path LIMIT ?",
+        # One row at least, since the count of all comes with the rows.
+        [match, *values, max(limit, 1)],
+    ).fetchall()
+    total = found[0][2] if found else 0
+    return [(number, -score) for number, score, _ in found[:limit]], total
+
+
+def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) -> dict[int, float]:
+    """Return the lexical scores of notes that were found by their handle."""
+    if not match or not numbers:
+        return {}
+    weights = ", ".join(map(str, WEIGHTS))
+    found = connection.execute(
+        f"SELECT rowid, bm25(terms, {weights}) FROM terms"  # noqa: S608
+        f" WHERE terms MATCH ? AND rowid IN ({', '.join(map(str, numbers))})",
+        (match,),
+    )
+    return {number: -score for number, score in found}
+
+
+def _weights(terms: Sequence[Term], frequencies: Mapping[str, int], notes: int) -> dict[str, float]:
+    """Return each token's rarity."""
+    return {
+        token: math.log1p((max(notes, count) - count + 0.5) / (count + 0.5))
+        for token in (token for term in terms for token in term.tokens)
+        for count in (frequencies[token],)
+    }
+
+
+def _hit(
+    connection: sqlite3.Connection,
+    number: int,
+    *,
+    band: str,
+    score: float,
+    terms: Sequence[Term],
+    weights: Mapping[str, float],
+) -> Hit:
+    row = connection.execute(
+        f"SELECT {rows.FULL}, t.name, t.aliases, t.tags, t.description, t.sources, t.body"  # noqa: S608
+        " FROM notes AS n JOIN bodies AS b USING (number)"
+        " JOIN terms AS t ON t.rowid = n.number WHERE n.number = ?",
+        (number,),
+    ).fetchone()
+    columns = len(row) - len(FIELDS)
+    note = rows.note(row[:columns])
+    held = [text.split() for text in row[columns:]]
+    present = set().union(*held)
+    beginnings = _completed(terms, present)
+    passage_weights = {**dict.fromkeys(beginnings, 1.0), **weights}
+    return Hit(
+        note=note,
+        snippet=passages.best(note.body, passage_weights, limit=SNIPPET_CHARACTERS),
+        band=band,
+        score=round(score, 3),
+        field_scores=_field_scores(held, passage_weights, score),
+        coverage=round(_coverage(terms, weights, present), 3),
+    )
+
+
+def _completed(terms: Iterable[Term], present: set[str]) -> set[str]:
+    """Return the note's tokens that complete a word the query only begins."""
+    beginnings = tuple(beginning for term in terms for beginning, _ in term.prefixes)
+    return {token for token in present if token.startswith(beginnings)} if beginnings else set()
+
+
+def _coverage(terms: Sequence[Term], weights: Mapping[str, float], present: set[str]) -> float:
+    asked = covered = 0.0
+    for term in terms:
+        of = term.parts or term.wholes
+        weight = sum(weights[token] for token in of) / len(of)
+        asked += weight
+        beginnings = tuple(beginning for beginning, _ in term.prefixes)
+        if any(whole in present for whole in term.wholes) or (
+            beginnings and any(token.startswith(beginnings[0]) for token in present)
+        ):
+            covered += weight
+        else:
+            covered += weight * sum(part in present for part in of) / len(of)
+    return covered / asked if asked else 1.0
+
+
+def _field_scores(
+    held: Sequence[Sequence[str]], weights: Mapping[str, float], score: float
+) -> dict[str, float]:
+    """Part a note's score among its fields, by what each holds and how much the field counts."""
+    shares = {
+        name: factor * sum(weights[token] for token in set(tokens) if token in weights)
+        for name, factor, tokens in zip(FIELDS, WEIGHTS, held, strict=True)
+    }
+    whole = sum(shares.values())
+    return {
+        name: round(score * share / whole, 3) for name, share in shares.items() if share and whole
+    }
