@@ -1,0 +1,264 @@
+"""Tools on the Inbox: propose, list, read, update, promote, reject, prune."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastmcp import FastMCP
+from pydantic import MISSING, Field
+
+from keepm.errors import ConfirmationRequired, InvalidInput, Problem
+from keepm.mcp import parameters as p
+from keepm.mcp import views
+from keepm.mcp.memory_tools import claim_edit
+from keepm.mcp.session import Session
+from keepm.mcp.tools import tool
+from keepm.mcp.views import (
+    InboxList,
+    PromotedView,
+    ProposalChanged,
+    ProposalMade,
+    ProposalRead,
+    PruneAnswer,
+)
+from keepm.model.memory import Claim, Kind, Language
+from keepm.model.proposal import ProposalStatus, TargetAction
+from keepm.operations import inbox, promotion, pruning
+from keepm.operations.inbox import InboxFilter, Suggestion, SuggestionEdit
+from keepm.operations.promotion import Target
+from keepm.tokens import WriteProof
+
+
+def register(server: FastMCP[Any], session: Session) -> None:
+    """Put the Inbox tools on the server."""
+
+    @tool(server, "Propose a memory")
+    def memory_propose(
+        name: p.Name,
+        description: p.Description,
+        kind: p.KindName,
+        body: p.Body,
+        proposal_reason: p.Reason,
+        target_identifier: Annotated[
+            str, Field(description="The note this would correct.", max_length=240)
+        ]
+        | MISSING = MISSING,
+        target_action: Annotated[
+            Literal["update", "supersede"], Field(description="How it corrects it.")
+        ]
+        | MISSING = MISSING,
+        scope: p.ScopeName = "project",
+        language: p.LanguageName | MISSING = MISSING,
+        tags: p.Tags | MISSING = MISSING,
+        pinned: p.Pinned = False,
+        aliases: p.Aliases | MISSING = MISSING,
+        sources: p.Sources | MISSING = MISSING,
+        verified_at: p.VerifiedAt | MISSING = MISSING,
+        source_ref: p.SourceRef | MISSING = MISSING,
+    ) -> ProposalMade:
+        """Put your own inference into the Inbox, where the user decides. It is no memory before
+        that. Never secrets."""
+        vault = session.vault()
+        action = p.given(target_action)
+        suggestion = Suggestion(
+            claim=Claim(
+                name=name,
+                description=description,
+                kind=Kind(kind),
+                body=body,
+                scope=vault.scope(scope),
+                language=Language(p.given(language) or vault.settings.language),
+                tags=p.listed(tags) or (),
+                pinned=pinned,
+                aliases=p.listed(aliases) or (),
+                sources=p.listed(sources) or (),
+                verified_at=p.given(verified_at) or None,
+            ),
+            reason=proposal_reason,
+            source_ref=p.given(source_ref) or "",
+            target_identifier=p.given(target_identifier),
+            target_action=TargetAction(action) if action else None,
+        )
+        return views.proposal_made(inbox.propose(vault, session.caller(), suggestion))
+
+    @tool(server, "List proposals", reads=True)
+    def memory_inbox_list(
+        status: Annotated[
+            Literal["pending", "promoted", "rejected", "all"],
+            Field(description="Which state."),
+        ] = "pending",
+        scope: p.OnlyScope | MISSING = MISSING,
+        kind: p.OnlyKind | MISSING = MISSING,
+        review_overdue: Annotated[bool, Field(description="Only overdue ones.")] = False,
+        limit: p.Limit = 20,
+        offset: p.Offset = 0,
+    ) -> InboxList:
+        """List proposals, the oldest first."""
+        chosen = p.given(kind)
+        wanted = InboxFilter(
+            status=None if status == "all" else ProposalStatus(status),
+            scope=p.given(scope),
+            kind=Kind(chosen) if chosen else None,
+            overdue_only=review_overdue,
+        )
+        page = inbox.list_page(session.vault(), wanted, limit=limit, offset=offset)
+        return views.inbox_list(page, offset=offset)
+
+    @tool(server, "Read a proposal", reads=True)
+    def memory_inbox_read(
+        identifier: p.Identifier, max_chars: p.BodyChars = 20000
+    ) -> ProposalRead:
+        """Read one proposal completely, to show it to the user as P1, P2 …"""
+        return views.proposal_read(
+            inbox.read(session.vault(), identifier, max_chars=max_chars)
+        )
+
+    @tool(server, "Change a proposal", destroys=True)
+    def memory_inbox_update(
+        identifier: p.Identifier,
+        expected_checksum: p.ExpectedChecksum,
+        update_token: p.UpdateToken,
+        name: p.Name | MISSING = MISSING,
+        description: p.Description | MISSING = MISSING,
+        kind: p.KindName | MISSING = MISSING,
+        body: p.Body | MISSING = MISSING,
+        proposal_reason: p.Reason | MISSING = MISSING,
+        scope: p.ScopeName | MISSING = MISSING,
+        language: p.LanguageName | MISSING = MISSING,
+        tags: p.Tags | MISSING = MISSING,
+        pinned: p.Pinned | MISSING = MISSING,
+        aliases: p.Aliases | MISSING = MISSING,
+        sources: p.Sources | MISSING = MISSING,
+        verified_at: p.VerifiedAt | MISSING = MISSING,
+        source_ref: p.SourceRef | MISSING = MISSING,
+    ) -> ProposalChanged:
+        """Change a pending proposal you have read completely; absent fields stay."""
+        vault = session.vault()
+        new_scope = p.given(scope)
+        edit = SuggestionEdit(
+            claim=claim_edit(
+                name=p.given(name),
+                description=p.given(description),
+                kind=p.given(kind),
+                body=p.given(body),
+                language=p.given(language),
+                tags=p.listed(tags),
+                pinned=p.given(pinned),
+                aliases=p.listed(aliases),
+                sources=p.listed(sources),
+                verified_at=p.given(verified_at),
+                scope=vault.scope(new_scope) if new_scope else None,
+            ),
+            reason=p.given(proposal_reason),
+            source_ref=p.given(source_ref),
+        )
+        proof = WriteProof.parse(expected_checksum, update_token)
+        written = inbox.update(vault, session.caller(), identifier, edit, proof)
+        return views.proposal_changed(written, pending=True)
+
+    @tool(server, "Promote a proposal", destroys=True)
+    def memory_inbox_promote(
+        identifier: p.Identifier,
+        expected_checksum: p.ExpectedChecksum,
+        update_token: p.UpdateToken,
+        target_identifier: Annotated[
+            str, Field(description="Existing note to promote into.", max_length=240)
+        ]
+        | MISSING = MISSING,
+        target_expected_checksum: Annotated[
+            str,
+            Field(description="checksum of its complete read.", pattern="^[0-9a-fA-F]{64}$"),
+        ]
+        | MISSING = MISSING,
+        target_update_token: Annotated[
+            str, Field(description="update_token of its complete read.", max_length=64)
+        ]
+        | MISSING = MISSING,
+    ) -> PromotedView:
+        """Make a proposal formal memory: only when the user approved exactly this one, by its
+        label, as you showed it. General assent is no approval."""
+        vault = session.vault()
+        done = promotion.promote(
+            vault,
+            session.caller(),
+            identifier,
+            WriteProof.parse(expected_checksum, update_token),
+            target=_target(
+                p.given(target_identifier),
+                p.given(target_expected_checksum),
+                p.given(target_update_token),
+            ),
+        )
+        return views.promoted(done)
+
+    @tool(server, "Reject a proposal", destroys=True)
+    def memory_inbox_reject(
+        identifier: p.Identifier,
+        expected_checksum: p.ExpectedChecksum,
+        update_token: p.UpdateToken,
+        reason: Annotated[str, Field(description="Why, in the user's words.", max_length=600)]
+        | MISSING = MISSING,
+    ) -> ProposalChanged:
+        """File a proposal away as rejected, at the user's word."""
+        written = inbox.reject(
+            session.vault(),
+            session.caller(),
+            identifier,
+            WriteProof.parse(expected_checksum, update_token),
+            reason=p.given(reason) or "",
+        )
+        return views.proposal_changed(written, pending=False)
+
+    @tool(server, "Prune decided proposals", destroys=True)
+    def memory_inbox_prune(
+        older_than_days: Annotated[
+            int, Field(description="Decided at least so long ago.", ge=0, le=36500)
+        ] = 30,
+        dry_run: p.DryRun = True,
+        confirm: p.Confirm = False,
+        prune_token: Annotated[
+            str, Field(description="prune_token of the dry run.", max_length=64)
+        ]
+        | MISSING = MISSING,
+    ) -> PruneAnswer:
+        """Move old promoted and rejected proposals to the trash: first the dry run, then exactly
+        that plan. Pending ones are never touched."""
+        vault = session.vault()
+        if dry_run:
+            return views.prune_preview(
+                pruning.plan_prune(vault, older_than_days=older_than_days)
+            )
+        if not confirm:
+            raise ConfirmationRequired("pruning needs confirm=true and the dry run's token")
+        return views.pruned(
+            pruning.prune(
+                vault,
+                session.caller(),
+                older_than_days=older_than_days,
+                token=p.given(prune_token) or "",
+            )
+        )
+
+
+def _target(
+    identifier: str | None, checksum: str | None, token: str | None
+) -> Target | None:
+    if identifier is None and checksum is None and token is None:
+        return None
+    if identifier is None or checksum is None or token is None:
+        missing = [
+            field
+            for field, value in (
+                ("target_identifier", identifier),
+                ("target_expected_checksum", checksum),
+                ("target_update_token", token),
+            )
+            if value is None
+        ]
+        raise InvalidInput(
+            "the three target fields go together",
+            problems=[Problem(field, "is missing") for field in missing],
+        )
+    return Target(
+        identifier, WriteProof.parse(checksum, token, field="target_expected_checksum")
+    )
