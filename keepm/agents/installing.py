@@ -205,7 +205,7 @@ def read(top: Path, path: str) -> bytes | None:
         return None
     except OSError as error:
         raise Refused(f"it can't be opened: {error.strerror}") from error
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Refused("it is not a regular file")
         return file.read(LARGEST + 1)

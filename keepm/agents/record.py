@@ -7,6 +7,7 @@ it remembers may be private).
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass
@@ -91,14 +92,18 @@ def save(data_dir: Path, top: Path, record: SetupRecord, *, disk: Disk) -> None:
     disk.sync_folder(path.parent)
 
 
-def forget(data_dir: Path, top: Path) -> bool:
-    """Delete the record; tell whether records of other projects are left."""
-    path = record_path(data_dir, top)
-    path.unlink(missing_ok=True)
-    try:
-        return any(each.suffix == ".json" for each in path.parent.iterdir())
-    except FileNotFoundError:
-        return False
+def forget(data_dir: Path, top: Path) -> None:
+    """Delete the record of a project."""
+    record_path(data_dir, top).unlink(missing_ok=True)
+
+
+def roots(data_dir: Path) -> frozenset[str]:
+    """Return the vaults of all projects that are set up on this machine."""
+    found = set()
+    for path in (data_dir / "setup").glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            found.add(str(json.loads(path.read_bytes())["root"]))
+    return frozenset(found)
 
 
 def _read(entry: dict[str, str | None]) -> FileRecord:
