@@ -1,0 +1,130 @@
+"""No path leaves the vault."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keepm.errors import InvalidIdentifier
+from keepm.store.paths import VaultPaths, is_portable
+
+CASE = Path(__file__).parents[1] / "cases" / "25-escape-paths"
+HOSTILE: list[str] = json.loads((CASE / "paths.json").read_text("utf-8"))
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> VaultPaths:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret")
+    notes = tmp_path / "vault" / "Memory" / "global"
+    notes.mkdir(parents=True)
+    (notes / "link-out.md").symlink_to(outside / "secret.md")
+    (notes / "dir-out").symlink_to(outside)
+    (notes / "dangling.md").symlink_to(outside / "missing.md")
+    (notes / "note.md").write_text("note")
+    return VaultPaths(tmp_path / "vault")
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+def test_every_hostile_path_is_refused(paths: VaultPaths, path: str) -> None:
+    """Case 25."""
+    with pytest.raises(InvalidIdentifier):
+        paths.locate(path)
+
+
+# Below a folder of notes these two are ordinary names: nothing is ever decoded or expanded.
+ORDINARY_BELOW = {"%2e%2e/x.md", "%252e%252e%252fx.md", "~/x.md"}
+
+
+@pytest.mark.parametrize("path", [p for p in HOSTILE if p not in ORDINARY_BELOW])
+def test_every_hostile_path_is_refused_below_a_folder_of_notes(
+    paths: VaultPaths, path: str
+) -> None:
+    """Case 25."""
+    with pytest.raises(InvalidIdentifier):
+        paths.locate(f"Memory/global/{path}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dangling.md",
+        "note.md/below.md",
+        "nul.md",
+        "COM1",
+        "com¹.md",
+        "con .md",
+        "trailing.",
+        "trailing ",
+        "x" * 256,
+        "字" * 86,
+        "a\ud800.md",
+        "a\x7f.md",
+        ".GIT/x.md",
+        ".g\u200cit/x.md",
+        ".obsidian",
+    ],
+)
+def test_names_that_mean_something_else_somewhere_are_refused(paths: VaultPaths, name: str) -> None:
+    with pytest.raises(InvalidIdentifier):
+        paths.locate(f"Memory/global/{name}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Memory/global/note.md",
+        "Memory/global/%2e%2e/x.md",
+        "Memory/projects/我的项目/为什么?.md",
+        "Memory/.trash/20261129T181500Z-t/global/x.md",
+        "Memory/global/" + "字" * 85,
+        "Memory/global/C++ & C#.md",
+    ],
+)
+def test_plain_paths_lead_to_their_place(paths: VaultPaths, path: str) -> None:
+    assert paths.locate(path) == paths.root.joinpath(*path.split("/"))
+
+
+def test_the_refusal_names_no_absolute_path(paths: VaultPaths) -> None:
+    with pytest.raises(InvalidIdentifier) as refused:
+        paths.locate("Memory/global/link-out.md")
+
+    assert str(paths.root) not in refused.value.message
+
+
+def test_the_root_itself_may_lie_behind_a_symlink(paths: VaultPaths, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(paths.root)
+    aliased = VaultPaths(tmp_path / "alias")
+
+    assert aliased.locate("Memory/global/note.md").read_text() == "note"
+
+
+PIECES = st.one_of(
+    st.sampled_from(
+        ["..", ".", "", "Memory", "global", "dir-out", "link-out.md", "note.md", "new", "%2e%2e"]
+    ),
+    st.sampled_from(["C:", "\\", "..\\", "~", "\x00", "/", ".. ", "...", ".git", "con"]),
+    st.text(max_size=8),
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(PIECES, max_size=8), below=st.booleans())
+def test_what_is_located_lies_below_the_real_root(
+    paths: VaultPaths, pieces: list[str], below: bool
+) -> None:
+    path = ("Memory/global/" if below else "") + "/".join(pieces)
+    try:
+        place = paths.locate(path)
+    except InvalidIdentifier:
+        return
+
+    real = os.path.realpath(place)
+    assert real == os.path.join(os.path.realpath(paths.root), *path.split("/"))
+    assert all(is_portable(part) for part in path.split("/"))
