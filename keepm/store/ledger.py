@@ -93,6 +93,22 @@ def resync(root: Root) -> None:
         root.disk.sync_folder(folder)
 
 
+def sizes(root: Root) -> dict[str, int]:
+    """Return how many bytes each writer's ledger has; a longer one than last time has news.
+
+    Raises:
+        StorageFailed: a ledger can't be looked at.
+    """
+    found: dict[str, int] = {}
+    for writer in writers(root):
+        path = f"{FOLDER}/{_file_name(writer)}"
+        with reporting(path):
+            seen = root.disk.state(root.paths.locate(path))
+        if seen is not None:
+            found[writer] = seen.st_size
+    return found
+
+
 def read_all(root: Root) -> Iterator[LedgerEvent]:
     """Yield every readable event, writer by writer, each in its order.
 

@@ -87,6 +87,21 @@ def read_with_state(root: Root, path: str, *, limit: int) -> tuple[bytes, FileSt
     return data, FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
 
+def state(root: Root, path: str) -> FileState | None:
+    """Return a regular file's state without reading it, or nothing when there is none.
+
+    Raises:
+        InvalidIdentifier: no path of ours can name it.
+        StorageFailed: the disk reports an error.
+    """
+    place = root.paths.locate(path)
+    with reporting(path):
+        seen = root.disk.state(place)
+    if seen is None or not stat.S_ISREG(seen.st_mode):
+        return None
+    return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+
+
 def _walk(root: Root) -> Iterator[FileState | Skipped]:
     waiting: list[str] = []
     for folder in layout.SEARCHED_FOLDERS:
