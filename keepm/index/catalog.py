@@ -82,6 +82,7 @@ def catalog(
     kind: Kind | None = None,
     source_path: str | None = None,
     statuses: Sequence[Status] = (Status.ACTIVE,),
+    pinned_only: bool = False,
 ) -> list[NoteRow]:
     """Return the visible notes in catalog order, without bodies.
 
@@ -96,6 +97,8 @@ def catalog(
     if visibility.project_id is not None:
         conditions.append(rows.NOT_SHADOWED)
         values.append(visibility.project_id)
+    if pinned_only:
+        conditions.append("n.pinned")
     if kind is not None:
         conditions.append("n.kind = ?")
         values.append(str(kind))
