@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
 from keepm import config
-from keepm.config import Settings
 from keepm.errors import ConfigurationError
 from keepm.store.disk import RECORD_MODE, OSDisk
 
@@ -18,23 +17,25 @@ Table = MutableMapping[str, Any]
 """A table of the file as tomlkit hands it out: assigning keeps comments and order."""
 
 
-def write_setting(settings: Settings, name: str, value: str) -> None:
-    """Write one setting into the user's file.
+def write_settings(path: Path, values: Mapping[str, str]) -> None:
+    """Write settings (by name) into the user's file, all of them or none.
 
     Raises:
         ConfigurationError: there is no such setting, it can't have this value, or the file can't
             be read or written.
     """
-    checked = config.parse_setting(name, value)
-    *tables, key = name.split(".")
+    checked = {name: config.parse_setting(name, value) for name, value in values.items()}
 
     def change(document: Table) -> None:
-        place = document
-        for table in tables:
-            place = subtable(place, table)
-        place[key] = checked
+        for name, value in checked.items():
+            *tables, key = name.split(".")
+            place = document
+            for table in tables:
+                place = subtable(place, table)
+            if place.get(key) != value:
+                place[key] = value
 
-    edit(settings.config_file, change)
+    edit(path, change)
 
 
 def subtable(table: Table, key: str) -> Table:

@@ -1,0 +1,62 @@
+"""What commands print: data on stdout, words on stderr, JSON where a script wants it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from keepm.errors import KeepMError
+
+OK, FINDINGS, USAGE, INTERNAL = range(4)
+"""The exit codes: fine, findings or failed parts, wrong usage or configuration, our fault."""
+
+_ESCAPED = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10)
+}
+
+
+def emit(args: argparse.Namespace, *, text: str, data: Any) -> None:
+    """Print a command's result: `data` as JSON with `--format json`, else `text`."""
+    if getattr(args, "format", "text") == "json":
+        sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+    else:
+        sys.stdout.write(f"{shown(text)}\n")
+
+
+def say(words: str) -> None:
+    """Tell a person something beside the result."""
+    sys.stderr.write(f"{shown(words)}\n")
+
+
+def shown(text: str) -> str:
+    """Return text with control characters made visible, so that no note drives the terminal."""
+    return text.translate(_ESCAPED).encode("utf-8", "replace").decode("utf-8")
+
+
+def failure(error: KeepMError, *, as_json: bool) -> int:
+    """Report an error and return its exit code."""
+    if as_json:
+        data: dict[str, Any] = {
+            "code": error.code,
+            "message": error.message,
+            "hint": error.next_step,
+            "details": error.details,
+        }
+        sys.stdout.write(json.dumps({"error": data}, ensure_ascii=False, indent=2) + "\n")
+    say(f"keepm: {error.message} [{error.code}]")
+    for key, value in error.details.items():
+        if key == "candidates" and isinstance(value, list):
+            for each in value:
+                say(f"  - {each}")
+    say(f"  → {error.next_step}")
+    return USAGE
+
+
+def utf8() -> None:
+    """Write UTF-8 whatever the locale says; what can't be encoded is escaped, never fatal."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")

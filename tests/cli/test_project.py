@@ -1,0 +1,96 @@
+"""`keepm project`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepm.cli import project as command
+from keepm.errors import ConfirmationRequired
+from tests.operations import git
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KEEPM_CONFIG", str(tmp_path / "config.toml"))
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    parser.set_defaults(root=None, project_dir=str(folder))
+    command.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["project", *words])
+    code: int = args.run(args)
+    return code
+
+
+def answer(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> dict[str, Any]:
+    assert run(folder, *words, "--format", "json") == 0
+    data: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return data
+
+
+def test_a_folder_that_is_not_set_up_shows_what_would_be_proposed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = git.repository(home / "a", remote="https://git.example.org/acme/widgets")
+
+    shown = answer(capsys, a, "show")
+
+    assert shown["project_id"] is None
+    assert shown["proposed"] == {
+        "project_id": "widgets",
+        "source": "remote",
+        "known": False,
+        "note": "",
+    }
+
+
+def test_binding_without_an_id_takes_the_free_proposal(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = git.repository(home / "工具")
+
+    assert answer(capsys, a, "bind")["project_id"] == "工具"
+
+    assert answer(capsys, a, "show")["project_id"] == "工具"
+    listed = answer(capsys, a, "list")
+    assert listed["here"] == "工具"
+    assert [each["roots"] for each in listed["projects"]] == [[str(a)]]
+
+
+def test_an_id_the_vault_has_already_must_be_given_by_name(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = git.repository(home / "a")
+    (home / "keepm/Memory/projects/a").mkdir(parents=True)
+
+    with pytest.raises(ConfirmationRequired):
+        run(a, "bind")
+    assert answer(capsys, a, "show")["project_id"] is None
+
+    assert run(a, "bind", "a") == 0
+    capsys.readouterr()
+    assert answer(capsys, a, "show")["project_id"] == "a"
+
+
+def test_a_folder_that_is_not_there_is_shown_without_a_project(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = answer(capsys, home / "gone", "show")
+
+    assert (shown["project_id"], shown["proposed"]) == (None, None)
+
+
+def test_the_text_says_the_next_step(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(git.repository(home / "a"), "show")
+
+    assert "keepm project bind" in capsys.readouterr().out
