@@ -206,6 +206,18 @@ def environment() -> Mapping[str, str]:
     return os.environ  # noqa: TID251 - the one place
 
 
+def isolate_sdk() -> None:
+    """Tell the MCP SDK, before it is imported, to read no project's `.env` and to keep quiet."""
+    os.environ.update(  # noqa: TID251 - the one place
+        FASTMCP_ENV_FILE=os.devnull,
+        FASTMCP_SHOW_SERVER_BANNER="false",
+        FASTMCP_CHECK_FOR_UPDATES="off",
+        FASTMCP_ENABLE_RICH_LOGGING="false",
+        FASTMCP_ENABLE_RICH_TRACEBACKS="false",
+        FASTMCP_LOG_ENABLED="false",
+    )
+
+
 def load(
     overrides: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
