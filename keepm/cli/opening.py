@@ -1,0 +1,57 @@
+"""Opening the vault for a command: settings from flags, scope from the folder, index caught up."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from keepm import config
+from keepm.cli import output
+from keepm.config import Settings
+from keepm.errors import ConfigurationError
+from keepm.operations import sync
+from keepm.operations.vault import Vault, open_vault
+
+
+def settings(args: argparse.Namespace) -> Settings:
+    """Resolve the settings with the flags that every command takes."""
+    flags = {"root": args.root, "project_dir": args.project_dir}
+    return config.load({name: value for name, value in flags.items() if value is not None})
+
+
+@contextmanager
+def vault(args: argparse.Namespace) -> Iterator[Vault]:
+    """Open the vault, look at its files once, and close it at the end.
+
+    Raises:
+        ConfigurationError: there is no vault yet.
+        RootUnavailable: it can't be seen now.
+    """
+    chosen = settings(args)
+    if not (chosen.root / "Memory").is_dir():
+        raise ConfigurationError(
+            f"there is no vault in {chosen.root}",
+            hint="Run `keepm setup` to make one, or give another folder with --root.",
+        )
+    opened = open_vault(chosen, everything=getattr(args, "all", False))
+    try:
+        if opened.database.get_meta("filled") is None:
+            output.say("Reading every note once to build the index …")
+        sync.recover(opened)
+        sync.reconcile(opened)
+        yield opened
+    finally:
+        opened.close()
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--format`."""
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="json for scripts"
+    )
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Add `--all`, the owner's view."""
+    parser.add_argument("--all", action="store_true", help="every project, not only this folder's")

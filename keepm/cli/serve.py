@@ -1,0 +1,69 @@
+"""`keepm serve`: the MCP server on stdio."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+
+from keepm import config
+from keepm.cli import opening, output
+from keepm.operations.vault import Vault, open_vault
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `serve` to the commands."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="run the MCP server on stdio (what hosts start; the default command)",
+        description="Run the MCP server on stdio. Hosts start it; `keepm setup` registers it. "
+        "It ends when its input ends.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the input ends; stdout carries the protocol and nothing else."""
+    settings = opening.settings(args)
+    if sys.stdin.isatty():
+        output.say(
+            "keepm is an MCP server: a host starts it and speaks to it on stdin.\n"
+            "To try it, run `keepm demo`; to set up a project, run `keepm setup`. Ctrl-C ends."
+        )
+    with _stdout_kept_clean():
+        config.isolate_sdk()
+        from keepm.mcp import server as faces
+
+        faces.quiet()
+
+        def open_here() -> Vault:
+            return open_vault(settings)
+
+        server, session = faces.build(
+            open_here, language=settings.language, session_id=secrets.token_hex(16)
+        )
+    session.start()
+    with contextlib.suppress(KeyboardInterrupt):
+        # From here on the SDK guards the descriptor: what tools print goes to stderr.
+        server.run(transport="stdio", show_banner=False)
+    session.close()
+    sys.stderr.flush()
+    # The SDK's own shutdown takes over half a second; everything of ours is closed.
+    os._exit(output.OK)
+
+
+@contextlib.contextmanager
+def _stdout_kept_clean() -> Iterator[None]:
+    """Send what imports print to stderr: stdout carries the protocol only."""
+    sys.stdout.flush()
+    protocol = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        os.dup2(protocol, 1)
+        os.close(protocol)
