@@ -17,6 +17,8 @@ _TRAILING = re.compile(r"(?:(?:\r\n|\r|\n)[ \t]*)*\Z")
 
 def trimmed(text: str) -> str:
     """Return a body as the model holds it."""
+    if not text.strip():
+        return ""
     text = _BREAK.sub("\n", text)
     text = text[_LEADING.match(text).end() :]  # type: ignore[union-attr]  # matches always
     end = len(text.rstrip())

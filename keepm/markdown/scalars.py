@@ -13,7 +13,7 @@ Value = str | bool | list[str] | dict[str, str]
 
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"})
 # What could be a number, a date or a time to some reader: digits and the signs used with them.
-_NUMBER_LIKE = re.compile(r"[0-9_.,:eExXoOTtZz+\-/ ]+|0[xXoObB][0-9a-fA-F_]+")
+_NUMBER_LIKE = re.compile(r"[0-9][0-9_.,:eExXoOTtZz+\-/ ]*|0[xXoObB][0-9a-fA-F_]+")
 _PLAIN_START = re.compile(r"[^\W_]|[_/($]")
 _NOT_PLAIN = re.compile(r"[,\[\]{}\"`]|: |:$| #|\s$|[^\S ]")
 # Outside this, PyYAML and others refuse or change the character unless it is escaped.
