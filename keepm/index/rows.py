@@ -1,23 +1,20 @@
-"""Rows of the index as values, and the scope predicate in SQL.
-
-`visible` is the one place where a query learns what may be seen; every query in this room that
-returns documents uses it.
-"""
+"""Rows of the index as values."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from keepm.index.visibility import NOT_SHADOWED as NOT_SHADOWED
+from keepm.index.visibility import Parameters as Parameters
+from keepm.index.visibility import one_of as one_of
+from keepm.index.visibility import visible as visible
 from keepm.model.document import Standing
 from keepm.model.handoff import HandoffStatus
-from keepm.model.memory import Kind, Language, Scope, Status, Visibility
+from keepm.model.memory import Kind, Language, Scope, Status
 from keepm.model.proposal import ProposalStatus
-
-Parameters = list[str | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,32 +88,11 @@ BRIEF = (
 FULL = BRIEF + ", b.body"
 """The same with the body, from `notes AS n JOIN bodies AS b USING (number)`."""
 
-NOT_SHADOWED = (
-    "NOT (n.scope = '' AND n.status = 'active' AND EXISTS (SELECT 1 FROM notes AS p WHERE p.slot = n.slot"
-    " AND p.scope = ? AND p.status = 'active' AND p.standing = 'sound'))"
-)
-"""The condition that no active note of the project (the parameter) holds a global note's slot."""
-
 PROPOSAL = (
     "id, path, name, description, kind, scope, status, created, updated, reason,"
     " source_client, target_id, checksum"
 )
 HANDOFF = "id, path, title, scope, status, created, updated, checksum"
-
-
-def visible(column: str, visibility: Visibility) -> tuple[str, Parameters]:
-    """Return the condition that `Visibility.sees` states, for a column that holds scope keys."""
-    if visibility.everything:
-        return "1", []
-    if visibility.project_id is None:
-        return f"{column} = ''", []
-    return f"{column} IN ('', ?)", [visibility.project_id]
-
-
-def one_of(column: str, values: Sequence[str]) -> tuple[str, Parameters]:
-    """Return the condition that a column holds one of the values (never true without any)."""
-    marks = ", ".join("?" * len(values))
-    return f"{column} IN ({marks})", list(values)
 
 
 def note(row: sqlite3.Row | tuple[Any, ...]) -> NoteRow:

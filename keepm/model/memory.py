@@ -11,6 +11,9 @@ from keepm.config import Policy
 from keepm.errors import Problem, refuse_if_any
 from keepm.model import contracts, identity, limits, screening
 from keepm.model.approval import Channel
+from keepm.model.scope import GLOBAL as GLOBAL
+from keepm.model.scope import Scope as Scope
+from keepm.model.scope import Visibility as Visibility
 
 
 class Kind(StrEnum):
@@ -36,46 +39,6 @@ class Status(StrEnum):
     ACTIVE = "active"
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Where a document belongs: one project, or global (no project id)."""
-
-    project_id: str | None = None
-
-    @property
-    def label(self) -> str:
-        """`global` or `project`, as the front matter writes it."""
-        return "global" if self.project_id is None else "project"
-
-    @property
-    def key(self) -> str:
-        """The project id, or the empty string for global: how the index stores a scope."""
-        return self.project_id or ""
-
-    @classmethod
-    def from_key(cls, key: str) -> Scope:
-        """The inverse of `key`."""
-        return cls(key or None)
-
-
-GLOBAL = Scope()
-
-
-@dataclass(frozen=True, slots=True)
-class Visibility:
-    """The one scope predicate: what a face that serves this project may see.
-
-    `everything` is the owner's view (`--all`); no MCP server has it.
-    """
-
-    project_id: str | None = None
-    everything: bool = False
-
-    def sees(self, scope: Scope) -> bool:
-        """Tell whether a document of that scope is visible."""
-        return self.everything or scope.project_id is None or scope.project_id == self.project_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,34 @@
+"""The scope predicate in SQL: the one place where a query learns what may be seen.
+
+Every query in this room that returns documents uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from keepm.model.scope import Visibility
+
+Parameters = list[str | int]
+
+NOT_SHADOWED = (
+    "NOT (n.scope = '' AND n.status = 'active' AND EXISTS"
+    " (SELECT 1 FROM notes AS p WHERE p.slot = n.slot AND p.scope = ?"
+    " AND p.status = 'active' AND p.standing = 'sound'))"
+)
+"""The condition that no active note of the project (the parameter) holds a global note's slot."""
+
+
+def visible(column: str, visibility: Visibility) -> tuple[str, Parameters]:
+    """Return the condition that `Visibility.sees` states, for a column that holds scope keys."""
+    if visibility.everything:
+        return "1", []
+    if visibility.project_id is None:
+        return f"{column} = ''", []
+    return f"{column} IN ('', ?)", [visibility.project_id]
+
+
+def one_of(column: str, values: Sequence[str]) -> tuple[str, Parameters]:
+    """Return the condition that a column holds one of the values (never true without any)."""
+    marks = ", ".join("?" * len(values))
+    return f"{column} IN ({marks})", list(values)
