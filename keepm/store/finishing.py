@@ -88,7 +88,6 @@ def _close(root: Root, intent: Intent, event: LedgerEvent) -> Outcome:
 def _apply(root: Root, intent: Intent, number: int) -> bool:
     """Bring one file to its new version; tell whether no stranger's version was in the way."""
     file = intent.files[number]
-    # Looked at again right before the rename: an editor may have saved since.
     standing = _standing(root, file)
     if standing is _Standing.STRANGE:
         return False
@@ -106,8 +105,11 @@ def _apply(root: Root, intent: Intent, number: int) -> bool:
 
 
 def _place(root: Root, file: FileIntent, staged: Path) -> bool:
+    """Rename the new version into place, looking once more right before: editors save any time."""
     target = root.paths.locate(file.target)
     if not file.is_new:
+        if version(root, file.target) != file.before:
+            return False
         root.disk.rename_over(staged, target)
         return True
     if root.disk.state(target) is not None:

@@ -133,17 +133,29 @@ def draft(root: Root, intent: Intent) -> None:
 def seal(root: Root, intent: Intent) -> None:
     """Pass the commit point: from here on the transaction is finished, whatever happens.
 
+    Durable only after `sync`: else the folder may forget the rename after a power cut.
+
     Raises:
-        OSError: the file system refuses; `is_sealed` says whether the record stands.
+        OSError: the file system refuses, and the record doesn't count.
     """
-    root.disk.rename_over(_draft(root, intent.id), _sealed(root, intent.id))  # the commit point
-    # Without this the folder may forget the rename after a power cut.
+    sealed = _sealed(root, intent.id)
+    try:
+        root.disk.rename_over(_draft(root, intent.id), sealed)  # the commit point
+    except OSError:
+        # A network file system may rename and lose the answer.
+        with contextlib.suppress(OSError):
+            if root.disk.state(sealed) is not None:
+                return
+        raise
+
+
+def sync(root: Root) -> None:
+    """Make the journal's names durable.
+
+    Raises:
+        OSError: the file system refuses.
+    """
     root.disk.sync_folder(root.paths.locate(FOLDER))
-
-
-def is_sealed(root: Root, intent: Intent) -> bool:
-    """Tell whether the record counts."""
-    return root.disk.state(_sealed(root, intent.id)) is not None
 
 
 def remove(root: Root, intent: Intent) -> None:
@@ -159,7 +171,7 @@ def withdraw(root: Root, intent: Intent) -> None:
         OSError: the file system refuses.
     """
     root.disk.unlink(_sealed(root, intent.id))
-    root.disk.sync_folder(root.paths.locate(FOLDER))
+    sync(root)
 
 
 def read(root: Root) -> Listing:
@@ -199,16 +211,17 @@ def clear(root: Root, names: tuple[str, ...]) -> None:
     """
     folder = root.paths.locate(FOLDER)
     for name in names:
-        intent = _load(root, folder / name) if name.endswith(".draft.tmp") else None
-        if intent is not None and not clear_staged(root, intent):
-            continue  # its list is still needed
         with contextlib.suppress(OSError):
-            root.disk.unlink(folder / name)
+            intent = _load(root, folder / name) if name.endswith(".draft.tmp") else None
+            if intent is None or clear_staged(root, intent):  # else its list is still needed
+                root.disk.unlink(folder / name)
 
 
 def discard(root: Root, intent: Intent) -> None:
     """Clear away a transaction that didn't reach the commit point, as far as possible."""
-    clear(root, (_draft(root, intent.id).name,))
+    with contextlib.suppress(OSError):
+        if clear_staged(root, intent):
+            root.disk.unlink(_draft(root, intent.id))
 
 
 def clear_staged(root: Root, intent: Intent) -> bool:

@@ -40,12 +40,17 @@ def head(root: Root) -> Head:
     Raises:
         StorageFailed: the ledger can't be read.
     """
-    return _end(root).head
+    with reporting(f"{FOLDER}/{_file_name(root.writer_id)}"):
+        return _end(root).head
 
 
 def contains(root: Root, event: LedgerEvent) -> bool:
-    """Tell whether this transaction's event is whole in this writer's ledger."""
-    if event.sequence > head(root).sequence:
+    """Tell whether this transaction's event is whole in this writer's ledger.
+
+    Raises:
+        OSError: the ledger can't be read.
+    """
+    if event.sequence > _end(root).head.sequence:
         return False
     data, _ = _lines(root, root.writer_id, 0)
     wanted = event.transaction_id
@@ -72,7 +77,7 @@ def append(root: Root, event: LedgerEvent) -> LedgerEvent:
         at, line = end.head.size_bytes, b"\n" + line
     folder = root.paths.locate(FOLDER)
     root.disk.write_at(folder / _file_name(root.writer_id), line, at)
-    if end.head.size_bytes == 0:
+    if at == 0:
         root.disk.sync_folder(folder)
     return event
 
@@ -131,7 +136,8 @@ def events_since(
     events: list[LedgerEvent] = []
     reached: dict[str, int] = {}
     for writer in writers(root):
-        data, start = _lines(root, writer, offsets.get(writer, 0))
+        with reporting(f"{FOLDER}/{_file_name(writer)}"):
+            data, start = _lines(root, writer, offsets.get(writer, 0))
         events += [event for _, event in _parsed(data) if event is not None]
         reached[writer] = start + len(data)
     return events, reached
@@ -169,7 +175,7 @@ def verify(root: Root) -> list[LedgerProblem]:
         found = list(_chain_problems(complete + b"\n" if complete else b""))
         problems += [LedgerProblem(code, writer, line) for code, line in found]
         if torn:
-            problems.append(LedgerProblem("torn_tail", writer, complete.count(b"\n") + 2))
+            problems.append(LedgerProblem("torn_tail", writer, whole.count(b"\n") + 1))
     return problems
 
 
@@ -212,38 +218,35 @@ class _End:
 
 
 def _end(root: Root) -> _End:
-    name = _file_name(root.writer_id)
-    with reporting(f"{FOLDER}/{name}"):
-        place = root.paths.locate(FOLDER) / name
-        seen = root.disk.state(place)
-        if seen is None or seen.st_size == 0:
-            return _End(Head(0, FIRST, 0))
-        reach = _TAIL
-        while True:
-            start = max(0, seen.st_size - reach)
-            data = root.disk.read_at(place, start, limit=seen.st_size - start)
-            complete, newline, torn = data.rpartition(b"\n")
-            lines = complete.split(b"\n") if newline else []
-            if start > 0:
-                lines = lines[1:]  # its beginning lies before the tail
-            for line in reversed(lines):
-                event = _event(line)
-                if event is not None:
-                    reached = Head(event.sequence, event.hash, seen.st_size)
-                    return _End(reached, torn, lines[-1] + b"\n")
-            if start == 0:
-                return _End(Head(0, FIRST, seen.st_size), torn)
-            reach *= 4
+    place = root.paths.locate(FOLDER) / _file_name(root.writer_id)
+    seen = root.disk.state(place)
+    if seen is None or seen.st_size == 0:
+        return _End(Head(0, FIRST, 0))
+    reach = _TAIL
+    while True:
+        start = max(0, seen.st_size - reach)
+        data = root.disk.read_at(place, start, limit=seen.st_size - start)
+        complete, newline, torn = data.rpartition(b"\n")
+        lines = complete.split(b"\n") if newline else []
+        if start > 0:
+            lines = lines[1:]  # its beginning lies before the tail
+        for line in reversed(lines):
+            event = _event(line)
+            if event is not None:
+                reached = Head(event.sequence, event.hash, seen.st_size)
+                return _End(reached, torn, lines[-1] + b"\n")
+        if start == 0:
+            return _End(Head(0, FIRST, seen.st_size), torn)
+        reach *= 4
 
 
 def _lines(root: Root, writer: str, offset: int) -> tuple[bytes, int]:
     """Return the complete lines behind an offset and where they begin."""
-    with reporting(f"{FOLDER}/{_file_name(writer)}"):
-        seen = root.disk.state(_place(root, writer))
-        if seen is None:
-            return b"", 0
-        start = offset if offset <= seen.st_size else 0
-        data = _read(root, writer, start)
+    seen = root.disk.state(_place(root, writer))
+    if seen is None:
+        return b"", 0
+    start = offset if offset <= seen.st_size else 0
+    data = _read(root, writer, start)
     return data[: data.rfind(b"\n") + 1], start
 
 

@@ -90,7 +90,8 @@ def commit(
     )
     intent = Intent(transaction_id, root.writer_id, files, event)
     _stage(root, intent, planned)
-    event = _conclude(root, intent, synced=_seal(root, intent))
+    _seal(root, intent)
+    event = _conclude(root, intent)
     written: dict[str, Checksum | None] = {}
     for file in files:
         written[file.path] = None
@@ -219,30 +220,23 @@ def _stage(root: Root, intent: Intent, planned: list[_Planned]) -> None:
         raise
 
 
-def _seal(root: Root, intent: Intent) -> bool:
-    """Pass the commit point; tell whether that is known to be durable."""
+def _seal(root: Root, intent: Intent) -> None:
     try:
         journal.seal(root, intent)
     except OSError as error:
-        with reporting(journal.FOLDER):
-            sealed = journal.is_sealed(root, intent)
-        if not sealed:
-            journal.discard(root, intent)
-            raise failed(intent.files[0].path, error) from error
-        return False
-    return True
+        journal.discard(root, intent)
+        raise failed(intent.files[0].path, error) from error
 
 
 # ---- after the commit point ------------------------------------------------------------------
 
 
-def _conclude(root: Root, intent: Intent, *, synced: bool) -> LedgerEvent:
+def _conclude(root: Root, intent: Intent) -> LedgerEvent:
     """Finish a sealed record; a second attempt rides over an error that passes."""
     last: OSError | None = None
     for attempt in (1, 2):
         try:
-            if not synced:
-                root.disk.sync_folder(root.paths.locate(journal.FOLDER))
+            journal.sync(root)
             outcome = finish(root, intent)
         except OSError as error:
             last = error
