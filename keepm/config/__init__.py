@@ -1,0 +1,59 @@
+"""Settings, resolved once, and the policy data that the rules are made of.
+
+The only reader of the environment. Flags come before `KEEPM_*` variables, these before the
+user's file, this before the defaults; each value remembers which of them it came from.
+"""
+
+from __future__ import annotations
+
+from keepm.config.folders import (
+    parse_root,
+)
+from keepm.config.policy import (
+    HandoffLimits,
+    KindContract,
+    MemoryLimits,
+    Policy,
+    ProposalLimits,
+    load_policy,
+)
+from keepm.config.settings import (
+    ProjectEntry,
+    Settings,
+    config_file,
+    data_dir,
+    environment,
+    isolate_sdk,
+    load,
+    read_file,
+)
+from keepm.config.values import (
+    BY_KIND,
+    NAMES,
+    check_value,
+    parse_setting,
+    variable,
+)
+
+__all__ = [
+    "BY_KIND",
+    "NAMES",
+    "HandoffLimits",
+    "KindContract",
+    "MemoryLimits",
+    "Policy",
+    "ProjectEntry",
+    "ProposalLimits",
+    "Settings",
+    "check_value",
+    "config_file",
+    "data_dir",
+    "environment",
+    "isolate_sdk",
+    "load",
+    "load_policy",
+    "parse_root",
+    "parse_setting",
+    "read_file",
+    "variable",
+]
