@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 Scalar = str | int | float | bool | None
-Detail = Scalar | list[str] | list[dict[str, Scalar]]
+Detail = Scalar | Sequence[str] | Sequence[Mapping[str, Scalar]]
 
 
 class KeepMError(Exception):

@@ -103,6 +103,12 @@ CREATE TABLE links (
 CREATE INDEX links_by_target ON links (target_key);
 CREATE INDEX links_by_tail ON links (tail_key);
 
+-- Which channel let which bytes in: what the ledgers say, by the checksum of the version.
+CREATE TABLE approvals (
+    checksum TEXT PRIMARY KEY,
+    channel TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE proposals (
     path TEXT PRIMARY KEY,
     id TEXT NOT NULL,
@@ -117,6 +123,7 @@ CREATE TABLE proposals (
     reason TEXT NOT NULL,
     source_client TEXT NOT NULL,
     target_id TEXT,
+    resolved_at TEXT,
     checksum TEXT NOT NULL,
     findings INTEGER NOT NULL
 ) WITHOUT ROWID;

@@ -60,6 +60,8 @@ class Batch:
     entries: tuple[Entry, ...] = ()
     skipped: tuple[FileRow, ...] = ()
     removed: tuple[str, ...] = ()
+    touched: tuple[FileRow, ...] = ()  # new stamps on the bytes that are indexed already
+    approvals: Mapping[str, str] = field(default_factory=dict)  # checksum → channel
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -87,6 +89,7 @@ def rebuild(db: Database, batches: Iterable[Batch]) -> None:
                 _apply(connection, batch)
             stale.difference_update(entry.file.path for entry in batch.entries)
             stale.difference_update(row.path for row in batch.skipped)
+            stale.difference_update(row.path for row in batch.touched)
         with db.writing() as connection:
             for path in stale:
                 _forget(connection, path)
@@ -121,6 +124,9 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     for row in batch.skipped:
         _forget(connection, row.path)
         _store_file(connection, row)
+    for row in batch.touched:
+        _restamp(connection, row)
+    connection.executemany("INSERT OR REPLACE INTO approvals VALUES (?, ?)", batch.approvals.items())
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
 
 
@@ -138,6 +144,18 @@ def _store_file(connection: sqlite3.Connection, row: FileRow) -> None:
             row.scanned_ns,
             row.reason,
         ),
+    )
+
+
+def _restamp(connection: sqlite3.Connection, row: FileRow) -> None:
+    """Take up a file's new stamps; what its bytes say is known."""
+    connection.execute(
+        "UPDATE files SET size = ?, mtime_ns = ?, scanned_ns = ? WHERE path = ? AND checksum = ?",
+        (row.size, row.mtime_ns, row.scanned_ns, _path_value(row.path), row.checksum),
+    )
+    connection.execute(
+        "UPDATE notes SET size = ?, mtime_ns = ? WHERE path = ? AND checksum = ?",
+        (row.size, row.mtime_ns, storable(row.path), row.checksum),
     )
 
 
@@ -361,10 +379,11 @@ def _store_proposal(
         proposal.reason,
         proposal.source_client,
         proposal.target_id,
+        proposal.resolved_at,
         document.checksum.hex,
     )
     connection.execute(
-        "INSERT INTO proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*(None if v is None else storable(v) for v in values), _findings(document)),
     )
 

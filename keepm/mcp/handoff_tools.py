@@ -55,9 +55,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             verification=p.listed(verification),
             language=Language(p.given(language) or vault.settings.language),
         )
-        return views.handoff_changed(
-            handoffs.create(vault, session.caller(), fields), active=True
-        )
+        return views.handoff_changed(handoffs.create(vault, session.caller(), fields), active=True)
 
     @tool(server, "Read a handoff", reads=True)
     def memory_handoff_read(identifier: Which | MISSING = MISSING) -> HandoffAnswer:
@@ -104,7 +102,5 @@ def register(server: FastMCP[Any], session: Session) -> None:
     ) -> HandoffAnswer:
         """Close a handoff whose task is done, and file it away."""
         proof = WriteProof.parse(expected_checksum, update_token)
-        done = handoffs.complete(
-            session.vault(), session.caller(), p.given(identifier), proof
-        )
+        done = handoffs.complete(session.vault(), session.caller(), p.given(identifier), proof)
         return views.handoff_changed(done, active=False)

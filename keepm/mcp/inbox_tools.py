@@ -105,13 +105,9 @@ def register(server: FastMCP[Any], session: Session) -> None:
         return views.inbox_list(page, offset=offset)
 
     @tool(server, "Read a proposal", reads=True)
-    def memory_inbox_read(
-        identifier: p.Identifier, max_chars: p.BodyChars = 20000
-    ) -> ProposalRead:
+    def memory_inbox_read(identifier: p.Identifier, max_chars: p.BodyChars = 20000) -> ProposalRead:
         """Read one proposal completely, to show it to the user as P1, P2 …"""
-        return views.proposal_read(
-            inbox.read(session.vault(), identifier, max_chars=max_chars)
-        )
+        return views.proposal_read(inbox.read(session.vault(), identifier, max_chars=max_chars))
 
     @tool(server, "Change a proposal", destroys=True)
     def memory_inbox_update(
@@ -216,18 +212,14 @@ def register(server: FastMCP[Any], session: Session) -> None:
         ] = 30,
         dry_run: p.DryRun = True,
         confirm: p.Confirm = False,
-        prune_token: Annotated[
-            str, Field(description="prune_token of the dry run.", max_length=64)
-        ]
+        prune_token: Annotated[str, Field(description="prune_token of the dry run.", max_length=64)]
         | MISSING = MISSING,
     ) -> PruneAnswer:
         """Move old promoted and rejected proposals to the trash: first the dry run, then exactly
         that plan. Pending ones are never touched."""
         vault = session.vault()
         if dry_run:
-            return views.prune_preview(
-                pruning.plan_prune(vault, older_than_days=older_than_days)
-            )
+            return views.prune_preview(pruning.plan_prune(vault, older_than_days=older_than_days))
         if not confirm:
             raise ConfirmationRequired("pruning needs confirm=true and the dry run's token")
         return views.pruned(
@@ -240,9 +232,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
 
 
-def _target(
-    identifier: str | None, checksum: str | None, token: str | None
-) -> Target | None:
+def _target(identifier: str | None, checksum: str | None, token: str | None) -> Target | None:
     if identifier is None and checksum is None and token is None:
         return None
     if identifier is None or checksum is None or token is None:
@@ -259,6 +249,4 @@ def _target(
             "the three target fields go together",
             problems=[Problem(field, "is missing") for field in missing],
         )
-    return Target(
-        identifier, WriteProof.parse(checksum, token, field="target_expected_checksum")
-    )
+    return Target(identifier, WriteProof.parse(checksum, token, field="target_expected_checksum"))

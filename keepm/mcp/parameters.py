@@ -24,15 +24,11 @@ def listed(values: list[str] | MISSING) -> tuple[str, ...] | None:
     return None if values is MISSING else tuple(values)
 
 
-Identifier = Annotated[
-    str, Field(description="Id, name or alias.", min_length=1, max_length=240)
-]
+Identifier = Annotated[str, Field(description="Id, name or alias.", min_length=1, max_length=240)]
 ExpectedChecksum = Annotated[
     str, Field(description="checksum of your complete read.", pattern="^[0-9a-fA-F]{64}$")
 ]
-UpdateToken = Annotated[
-    str, Field(description="update_token of that read.", max_length=64)
-]
+UpdateToken = Annotated[str, Field(description="update_token of that read.", max_length=64)]
 ScopeName = Annotated[Literal["global", "project"], Field(description="Where it belongs.")]
 OnlyScope = Annotated[Literal["global", "project"], Field(description="Only this scope.")]
 KindName = Annotated[
@@ -64,12 +60,8 @@ OnlyKind = Annotated[
     Field(description="Only this kind."),
 ]
 LanguageName = Annotated[Literal["en", "zh"], Field(description="Language of the text.")]
-Name = Annotated[
-    str, Field(description="The slot: a stable topic, not the value.", max_length=120)
-]
-Description = Annotated[
-    str, Field(description="One line: what the note answers.", max_length=600)
-]
+Name = Annotated[str, Field(description="The slot: a stable topic, not the value.", max_length=120)]
+Description = Annotated[str, Field(description="One line: what the note answers.", max_length=600)]
 Body = Annotated[str, Field(description="Markdown, at most 16 KiB.", max_length=16384)]
 Tags = Annotated[
     list[Annotated[str, Field(max_length=48)]], Field(description="Tags.", max_length=12)
@@ -95,9 +87,7 @@ SourceRef = Annotated[str, Field(description="Where it came up.", max_length=240
 Limit = Annotated[int, Field(description="Most items.", ge=1, le=100)]
 Offset = Annotated[int, Field(description="Items to skip.", ge=0, le=1_000_000)]
 CharOffset = Annotated[int, Field(description="Characters to skip.", ge=0, le=10_000_000)]
-BodyChars = Annotated[
-    int, Field(description="Most characters of the body.", ge=1, le=1_000_000)
-]
+BodyChars = Annotated[int, Field(description="Most characters of the body.", ge=1, le=1_000_000)]
 AnswerChars = Annotated[
     int, Field(description="Most characters of the answer.", ge=500, le=100_000)
 ]

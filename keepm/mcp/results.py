@@ -50,10 +50,7 @@ def schema(kind: type) -> dict[str, Any]:
     told by the values themselves.
     """
     hints = typing.get_type_hints(kind)
-    properties = {
-        field.name: _type(hints[field.name])
-        for field in dataclasses.fields(kind)
-    }
+    properties = {field.name: _type(hints[field.name]) for field in dataclasses.fields(kind)}
     return {"type": "object", "properties": {**properties, "error": {"type": "object"}}}
 
 

@@ -102,9 +102,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         direction: Annotated[
             Literal["both", "forward", "back"], Field(description="From it, to it, or both.")
         ] = "both",
-        relation_type: Annotated[
-            str, Field(description="Only this relation word.", max_length=80)
-        ]
+        relation_type: Annotated[str, Field(description="Only this relation word.", max_length=80)]
         | MISSING = MISSING,
         limit: p.Limit = 50,
         offset: p.Offset = 0,

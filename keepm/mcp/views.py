@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keepm.index.catalog import ProposalRow
+from keepm.index.rows import ProposalRow
 from keepm.model.document import Damaged, Document, Finding
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Memory
@@ -19,7 +19,6 @@ from keepm.operations.inbox import InboxItem, InboxPage, ProposalReading, Propos
 from keepm.operations.memories import MemoryDeleted, MemoryReading, MemoryWritten
 from keepm.operations.promotion import Promoted
 from keepm.operations.pruning import Pruned, PrunePlan
-from keepm.operations.reading import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +211,9 @@ class HandoffAnswer:
     next_step: str | None = None
 
 
-_TRUNCATED = "Read again with max_chars of at least total_chars: only a complete read gives a token."
+_TRUNCATED = (
+    "Only a complete read gives a token: read again with max_chars of at least total_chars."
+)
 _RAW = "This file's metadata can't be read; it is shown raw and can be mended only in an editor."
 
 
@@ -230,7 +231,7 @@ def memory_read(reading: MemoryReading) -> MemoryRead:
             findings=_findings(document.findings),
             body=part.text,
         )
-        step = _RAW
+        step: str | None = _RAW
     else:
         view = memory_view(
             _note(document), body=part.text, state=reading.source_state, via=reading.approved_via
@@ -315,7 +316,7 @@ def proposal_read(reading: ProposalReading) -> ProposalRead:
             findings=_findings(document.findings),
             body=part.text,
         )
-        step = _RAW
+        step: str | None = _RAW
     else:
         view = proposal_view(_proposal(document), body=part.text)
         step = None if part.complete else _TRUNCATED
@@ -500,14 +501,14 @@ def _findings(found: tuple[Finding, ...]) -> list[FindingView] | None:
 
 def _note(document: Document[Memory] | Document[Damaged]) -> Document[Memory]:
     assert isinstance(document.content, Memory)
-    return document  # type: ignore[return-value]  # narrowed by its content
+    return document
 
 
 def _proposal(document: Document[Proposal] | Document[Damaged]) -> Document[Proposal]:
     assert isinstance(document.content, Proposal)
-    return document  # type: ignore[return-value]  # narrowed by its content
+    return document
 
 
 def _handoff(document: Document[Handoff] | Document[Damaged]) -> Document[Handoff]:
     assert isinstance(document.content, Handoff)
-    return document  # type: ignore[return-value]  # narrowed by its content
+    return document

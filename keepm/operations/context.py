@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from keepm.errors import KeepMError
 from keepm.index import catalog as index_catalog
 from keepm.index import graph
-from keepm.index.catalog import NoteRow
-from keepm.model.handoff import Handoff
+from keepm.index.graph import Direction
+from keepm.index.rows import NoteRow
+from keepm.model.handoff import Handoff, HandoffStatus
 from keepm.operations import answers, handoffs, inbox, retrieval, sync
 from keepm.operations.answers import ContextAnswer, ContextHandoff, ContextItem, InboxCounts
 from keepm.operations.retrieval import Wanted
@@ -95,7 +96,7 @@ def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:
         vault.database,
         row.id,
         vault.visibility,
-        direction="forward",
+        direction=Direction.FORWARD,
         relation=None,
         limit=20,
         offset=0,
@@ -108,7 +109,7 @@ def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:
 
 
 def _handoff(vault: Vault, room: int) -> ContextHandoff | None:
-    rows = index_catalog.handoffs(vault.database, vault.visibility, status="active")
+    rows = index_catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)
     if not rows:
         return None
     row = rows[0]

@@ -84,7 +84,7 @@ def read(vault: Vault, identifier: str | None = None) -> HandoffReading:
     """
     document = reading.current(vault, identifier, identifying.handoff_path)
     if isinstance(document.content, Damaged):
-        return HandoffReading(document, None)  # type: ignore[arg-type]  # narrowed above
+        return HandoffReading(document, None)
     handoff = identifying.as_handoff(document)
     active = handoff.content.status is HandoffStatus.ACTIVE
     return HandoffReading(
@@ -180,16 +180,20 @@ def _filed_away(desk: Desk, document: Document[Handoff], done: Handoff) -> Move:
 
 
 def _normal(handoff: Handoff) -> Handoff:
-    lists = {
-        field: tuple(item.strip() for item in getattr(handoff, field)) for field in rules.LISTS
-    }
     return replace(
         handoff,
         title=handoff.title.strip(),
         goal=handoff.goal.strip(),
         current_state=handoff.current_state.strip(),
-        **lists,
+        completed=_stripped(handoff.completed),
+        unresolved=_stripped(handoff.unresolved),
+        next_steps=_stripped(handoff.next_steps),
+        verification=_stripped(handoff.verification),
     )
+
+
+def _stripped(items: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(item.strip() for item in items)
 
 
 def _check(vault: Vault, handoff: Handoff) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, NotFound
 from keepm.index import catalog
-from keepm.index.catalog import HandoffRow, NoteRow, ProposalRow
+from keepm.index.rows import HandoffRow, NoteRow, ProposalRow
 from keepm.model.document import AnyDocument, Document
-from keepm.model.handoff import Handoff
+from keepm.model.handoff import Handoff, HandoffStatus
 from keepm.model.identity import slot_key
 from keepm.model.memory import Memory
 from keepm.model.proposal import Proposal
@@ -75,7 +75,7 @@ def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
     """Return the row of a handoff by id or title, or the one written last. Raises as `note`."""
     text = (identifier or LATEST).strip()
     if text == LATEST:
-        rows = catalog.handoffs(vault.database, vault.visibility, status="active")[:1]
+        rows = catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)[:1]
     else:
         found = catalog.find_handoffs(vault.database, text, vault.visibility)
         rows = [row for row in found if row.status == "active"] or found
@@ -113,21 +113,21 @@ def as_memory(document: AnyDocument) -> Document[Memory]:
         MalformedDocument: its metadata can't be read; the details name line and reason.
     """
     if isinstance(document.content, Memory):
-        return document  # type: ignore[return-value]  # narrowed by its content
+        return document
     raise _malformed(document)
 
 
 def as_proposal(document: AnyDocument) -> Document[Proposal]:
     """Return the document as a proposal; raises as `as_memory`."""
     if isinstance(document.content, Proposal):
-        return document  # type: ignore[return-value]  # narrowed by its content
+        return document
     raise _malformed(document)
 
 
 def as_handoff(document: AnyDocument) -> Document[Handoff]:
     """Return the document as a handoff; raises as `as_memory`."""
     if isinstance(document.content, Handoff):
-        return document  # type: ignore[return-value]  # narrowed by its content
+        return document
     raise _malformed(document)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from keepm.errors import AlreadyExists, InvalidInput, refuse_if_any
 from keepm.index import catalog
-from keepm.index.catalog import NoteRow, ProposalRow
+from keepm.index.rows import NoteRow, ProposalRow
 from keepm.markdown import documents
 from keepm.markdown import proposals as codec
 from keepm.model import contracts, layout, memory
@@ -172,7 +172,7 @@ def read(vault: Vault, identifier: str, *, max_chars: int) -> ProposalReading:
     document = reading.current(vault, identifier, identifying.proposal_path)
     if isinstance(document.content, Damaged):
         part = reading.part(document.content.text, max_chars=max_chars)
-        return ProposalReading(document, part, None)  # type: ignore[arg-type]  # narrowed above
+        return ProposalReading(document, part, None)
     proposal = identifying.as_proposal(document)
     part = reading.part(proposal.content.claim.body, max_chars=max_chars)
     pending = proposal.content.status is ProposalStatus.PENDING

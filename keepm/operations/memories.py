@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from keepm.errors import AlreadyExists, InvalidInput, WrongState
 from keepm.index import catalog, graph
+from keepm.index.graph import Direction
 from keepm.markdown import memories as codec
 from keepm.model import identity, layout, memory
-from keepm.model.document import Damaged, Document
+from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Scope, Status
 from keepm.operations import freshness, identifying, provenance, reading
 from keepm.operations.freshness import SourceState
@@ -338,7 +339,7 @@ def replacement(desk: Desk, document: Document[Memory], new: Memory) -> Change:
     return Move(document.path, path, data, document.checksum)
 
 
-def to_trash(desk: Desk, document: Document[Memory]) -> Move:
+def to_trash(desk: Desk, document: AnyDocument) -> Move:
     """Plan a file's way to the trash, with its bytes as they are."""
     stamp = desk.at.replace("-", "").replace(":", "")
     target = layout.trash_path(document.path, stamp=stamp, transaction_id=desk.transaction_id)
@@ -350,7 +351,7 @@ def _linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:
         vault.database,
         note_id,
         vault.visibility,
-        direction="back",
+        direction=Direction.BACK,
         relation=None,
         limit=20,
         offset=0,

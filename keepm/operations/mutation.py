@@ -13,13 +13,13 @@ from typing import TypeVar
 
 from keepm.errors import (
     ChecksumMismatch,
-    IndexUnavailable,
     KeepMError,
     NotFound,
     RecoveryBlocked,
     RootUnavailable,
 )
 from keepm.index import catalog
+from keepm.index.rows import NoteRow
 from keepm.markdown import documents
 from keepm.model import layout
 from keepm.model.checksum import Checksum
@@ -93,7 +93,7 @@ class Desk:
         document = self._current(identifier, identifying.handoff_path)
         return self._proven(identifying.as_handoff(document), proof)
 
-    def slot_holder(self, slot: str, scope: Scope) -> catalog.NoteRow | None:
+    def slot_holder(self, slot: str, scope: Scope) -> NoteRow | None:
         """Return the active note that holds this slot in exactly this scope."""
         rows = catalog.find_slot(self.vault.database, slot, scope)
         return next((row for row in rows if row.status == "active"), None)
@@ -214,8 +214,8 @@ def draft(
 
 def _index(vault: Vault, written: Mapping[str, Checksum | None]) -> bool:
     try:
-        sync.refresh_paths(vault, written)
-    except (IndexUnavailable, KeepMError):
+        sync.take_up(vault, written)
+    except KeepMError:
         # The change stands; the ledger is longer than the index remembers, so the next
         # retrieval looks at the files.
         return False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from keepm.errors import InvalidInput
 from keepm.index import catalog
-from keepm.index.catalog import ProposalRow
+from keepm.index.rows import ProposalRow
 from keepm.markdown import documents
 from keepm.model.proposal import ProposalStatus
 from keepm.operations import identifying, inbox, memories, sync

@@ -9,8 +9,8 @@ from keepm.config import Policy
 from keepm.index import catalog as index_catalog
 from keepm.index import graph
 from keepm.index import search as index_search
-from keepm.index.catalog import NoteRow
-from keepm.index.graph import ConflictHint, LinkRow
+from keepm.index.graph import ConflictHint, Direction, LinkRow
+from keepm.index.rows import NoteRow
 from keepm.index.search import Hit, Query, SearchResult
 from keepm.model import memory
 from keepm.model.document import Standing
@@ -156,7 +156,7 @@ def _hint(found: ConflictHint) -> Hint:
     )
 
 
-# ---- catalog --------------------------------------------------------------------------------------
+# ---- catalog ---------------------------------------------------------------------------------
 
 
 def catalog(
@@ -227,7 +227,7 @@ def _needs_verification(policy: Policy, row: NoteRow) -> bool:
     return contract is not None and contract.verification
 
 
-# ---- links ----------------------------------------------------------------------------------------
+# ---- links -----------------------------------------------------------------------------------
 
 
 def links(
@@ -250,7 +250,7 @@ def links(
         vault.database,
         row.id,
         vault.visibility,
-        direction=direction,
+        direction=Direction(direction),
         relation=relation,
         limit=limit,
         offset=offset,

@@ -57,7 +57,7 @@ def status(vault: Vault) -> Status:
         root=_shown(vault.settings.root),
         index_state=state,
         notes=counts.active,
-        pending_proposals=counts.pending,
+        pending_proposals=counts.pending_proposals,
         last_checksum_scan=vault.database.get_meta("last_checksum_scan"),
         deep_scan_due=sync.deep_due(vault),
         approval_minimum=vault.settings.approval_minimum,

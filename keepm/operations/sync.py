@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from keepm.errors import KeepMError, LimitExceeded, NotFound, RootUnavailable
@@ -69,7 +69,7 @@ def reconcile(vault: Vault, *, deep: bool = False) -> Pass:
 
 
 def _look(vault: Vault, *, deep: bool) -> Pass:
-    marks = _ledger_marks(vault)  # before the walk: what is written meanwhile counts as unseen
+    news = _ledger_news(vault)  # before the walk: what is written meanwhile counts as unseen
     known = writing.files(vault.database)
     scanned_ns = time.time_ns()
     unread: list[FileState] = []
@@ -79,11 +79,13 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
         present.add(item.path)
         row = known.get(item.path)
         if isinstance(item, Skipped):
-            if row is None or row.reason != item.reason:
+            if row is None or row.reason != item.reason or item.reason == "unreadable":
                 skipped.append(_unread_row(item.path, item.reason, scanned_ns))
         elif deep or not _is_proven(item, row):
             unread.append(item)
-    removed = tuple(path for path in known if path not in present)
+    # What lies in a folder that denies access is unknown, not gone.
+    closed = tuple(f"{row.path}/" for row in skipped if row.reason == "unreadable")
+    removed = tuple(p for p in known if p not in present and not p.startswith(closed))
     vault.progress.left = len(unread)
     written: list[FileRow] = []
     batches = _noting(_batches(vault, unread, known, scanned_ns=scanned_ns), written)
@@ -93,12 +95,14 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
         for batch in batches:
             writing.apply(vault.database, batch)
     _settle(vault, written)
-    meta = {"filled": "1", **marks}
+    meta = {"filled": "1", **news.marks}
     if deep:
         meta["last_checksum_scan"] = vault.now()
-    last = Batch(skipped=tuple(skipped), removed=removed, meta=meta)
     if skipped or removed or any(vault.database.get_meta(k) != v for k, v in meta.items()):
-        writing.apply(vault.database, last)
+        writing.apply(
+            vault.database,
+            Batch(skipped=tuple(skipped), removed=removed, approvals=news.approvals, meta=meta),
+        )
     return Pass(len(present), len(unread), len(removed), len(skipped))
 
 
@@ -125,6 +129,7 @@ def _batch(vault: Vault, paths: Iterable[str], known: dict[str, FileRow], scanne
     """Read these files into one batch; a file that can't be read becomes a row with its reason."""
     entries: list[Entry] = []
     skipped: list[FileRow] = []
+    touched: list[FileRow] = []
     removed: list[str] = []
     for path in paths:
         try:
@@ -144,11 +149,15 @@ def _batch(vault: Vault, paths: Iterable[str], known: dict[str, FileRow], scanne
         checksum = Checksum.of(data).hex
         file = FileRow(path, state.size, state.mtime_ns, checksum, scanned_ns, None)
         if row is not None and row.checksum == checksum and row.reason is None:
-            # Only touched: new stamps, same bytes, nothing to parse again.
-            skipped.append(file)
+            touched.append(file)
             continue
         entries.append(entry(path, data, file))
-    return Batch(entries=tuple(entries), skipped=tuple(skipped), removed=tuple(removed))
+    return Batch(
+        entries=tuple(entries),
+        skipped=tuple(skipped),
+        removed=tuple(removed),
+        touched=tuple(touched),
+    )
 
 
 def entry(path: str, data: bytes, file: FileRow) -> Entry:
@@ -195,16 +204,19 @@ def _moved_on(vault: Vault, row: FileRow) -> bool:
 
 
 def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
-    """Bring the index up to these files, as a mutation does for what it wrote.
+    """Bring the index up to these files."""
+    writing.apply(vault.database, _batch(vault, dict.fromkeys(paths), {}, time.time_ns()))
 
-    The ledger marks move along, so that the next retrieval needn't look at the whole vault.
+
+def take_up(vault: Vault, paths: Iterable[str]) -> None:
+    """Bring the index up to what a mutation wrote, its ledger event included.
+
+    The caller holds the vault's lock: only then are these paths all that the ledger's news is
+    about, and the next retrieval needn't look at the whole vault.
     """
-    marks = _ledger_marks(vault)
+    news = _ledger_news(vault)
     batch = _batch(vault, dict.fromkeys(paths), {}, time.time_ns())
-    writing.apply(
-        vault.database,
-        Batch(entries=batch.entries, skipped=batch.skipped, removed=batch.removed, meta=marks),
-    )
+    writing.apply(vault.database, replace(batch, approvals=news.approvals, meta=news.marks))
 
 
 # ---- when to look -----------------------------------------------------------------------------
@@ -264,7 +276,8 @@ def _is_due(vault: Vault) -> bool:
 
 def _has_news(vault: Vault) -> bool:
     """Tell whether a ledger is longer than the index remembers."""
-    return any(vault.database.get_meta(k) != v for k, v in _ledger_marks(vault).items())
+    sizes = ledger.sizes(vault.root)
+    return any(_seen(vault, writer) != size for writer, size in sizes.items())
 
 
 def _wait(vault: Vault) -> None:
@@ -314,10 +327,28 @@ def recover(vault: Vault) -> None:
         timeout=vault.settings.lock_timeout_seconds,
         now=vault.now(),
     ):
-        finished = transaction.recover(vault.root).finished
-    refresh_paths(vault, finished)
+        require_complete(vault)
+        take_up(vault, transaction.recover(vault.root).finished)
 
 
-def _ledger_marks(vault: Vault) -> dict[str, str]:
-    """Return how long each writer's ledger is; the index remembers which lengths it has seen."""
-    return {f"ledger:{name}": str(size) for name, size in ledger.sizes(vault.root).items()}
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What the ledgers say that the index doesn't know yet."""
+
+    approvals: dict[str, str]  # checksum → channel
+    marks: dict[str, str]  # how far each ledger has been read, as the index remembers it
+
+
+def _ledger_news(vault: Vault) -> _News:
+    sizes = ledger.sizes(vault.root)
+    offsets = {writer: _seen(vault, writer) for writer in sizes}
+    if offsets == sizes:
+        return _News({}, {})
+    events, reached = ledger.events_since(vault.root, offsets)
+    marks = {f"ledger:{writer}": str(offset) for writer, offset in reached.items()}
+    return _News(ledger.approvals(events), marks)
+
+
+def _seen(vault: Vault, writer: str) -> int:
+    """Return how much of a writer's ledger the index knows, in bytes."""
+    return int(vault.database.get_meta(f"ledger:{writer}") or 0)

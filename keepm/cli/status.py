@@ -1,0 +1,50 @@
+"""`keepm status`: the vault, its index and its ledger."""
+
+from __future__ import annotations
+
+import argparse
+
+from keepm.cli import opening, output
+from keepm.operations import answers, status
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `status` to the commands."""
+    parser = subparsers.add_parser(
+        "status",
+        help="the state of the vault, its index and its ledger",
+        description="Show which vault and project this folder has, and the state of both.",
+    )
+    opening.add_format(parser)
+    opening.add_all(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the status; 1 when the vault is degraded."""
+    with opening.vault(args) as vault:
+        found = status.status(vault)
+        data = answers.plain(found)
+        head = found.ledger_head
+        rows = [
+            ("version", found.version),
+            ("root", found.root),
+            ("project", found.project or "none (global memory only)"),
+            ("notes", str(found.notes)),
+            ("proposals waiting", str(found.pending_proposals)),
+            ("index", found.index_state),
+            ("last deep scan", found.last_checksum_scan or "never"),
+            ("approval minimum", found.approval_minimum),
+            ("health", f"{found.health.state}, {found.health.problems} files need a hand"),
+            ("ledger head", f"{head.sequence} {head.hash[:16]}" if head.sequence else "empty"),
+            *(
+                (("recovery pending", ", ".join(found.recovery_pending)),)
+                if found.recovery_pending
+                else ()
+            ),
+            *((("next", found.setup),) if found.setup else ()),
+        ]
+        width = max(len(name) for name, _ in rows)
+        text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+        output.emit(args, text=text, data=data)
+        return output.OK if found.health.state == "ok" else output.FINDINGS
