@@ -285,9 +285,11 @@ def _diff(change: FileChange) -> str:
         [] if data is None else re.findall(r"[^\n]*\n|[^\n]+\Z", data.decode("utf-8", "replace"))
         for data in (change.before, change.after)
     )
+    # An absolute path (of a file outside the project) gets no a/ and b/ before it.
+    sides = ("", "") if Path(change.path).is_absolute() else ("a/", "b/")
     names = (
-        "/dev/null" if change.before is None else f"a/{change.path}",
-        "/dev/null" if change.after is None else f"b/{change.path}",
+        "/dev/null" if change.before is None else f"{sides[0]}{change.path}",
+        "/dev/null" if change.after is None else f"{sides[1]}{change.path}",
     )
     lines = difflib.unified_diff(old, new, *names)
     return "".join(

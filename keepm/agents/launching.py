@@ -88,9 +88,11 @@ def candidates(
 
 
 def choose(
-    ways: Iterator[Candidate], greet: Callable[[Program], Spoken]
-) -> tuple[Candidate, Spoken]:
+    ways: Iterator[Candidate], greet: Callable[[Program], Spoken], *, prepare: bool
+) -> Candidate:
     """Return the first way that proves to be KeepM 4 or later.
+
+    Without `prepare` nothing is installed: a way that would have to be is believed.
 
     Raises:
         ConfigurationError: none does; the message says why for each.
@@ -99,10 +101,14 @@ def choose(
     for candidate in ways:
         try:
             if candidate.prepare is not None:
+                if not prepare:
+                    return candidate
                 candidate.prepare()
-            return candidate, greet(candidate.program)
+            greet(candidate.program)
         except (HandshakeFailed, InstallFailed) as error:
             failures.append(f"{candidate.program.command}: {error}")
+        else:
+            return candidate
     raise ConfigurationError(
         "no command was found that starts this KeepM and lasts"
         + "".join(f"\n  {failure}" for failure in failures),

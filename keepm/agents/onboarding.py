@@ -7,6 +7,7 @@ touched, and what can fail comes before what is hard to take back.
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +52,22 @@ def prepare(wish: Wish, environ: Mapping[str, str]) -> Plan:
     _refuse_lost_vault(wish.settings)
     known = record.load(wish.settings.data_dir, wish.top)
     return installing.plan(wish.top, _parts(wish, environ), known.files if known else {})
+
+
+def settings_change(wish: Wish) -> FileChange:
+    """Return what a setup would change in KeepM's own settings file; nothing is written.
+
+    Raises:
+        ConfigurationError: the file is malformed, or the id can't be bound.
+    """
+    path = wish.settings.config_file
+    before = _bytes(path)
+    with tempfile.TemporaryDirectory(prefix="keepm-setup-") as scratch:
+        copy = Path(scratch) / path.name
+        if before is not None:
+            copy.write_bytes(before)
+        _keep_settings(replace(wish, settings=replace(wish.settings, config_file=copy)))
+        return FileChange(str(path), before, _bytes(copy))
 
 
 def carry_out(wish: Wish, plan: Plan, environ: Mapping[str, str]) -> Report:
@@ -189,8 +206,8 @@ def _refuse_lost_vault(settings: Settings) -> None:
 
 
 def _keep_settings(wish: Wish) -> None:
-    for name, value in wish.chosen:
-        settings_file.write_setting(wish.settings, name, value)
+    if wish.chosen:
+        settings_file.write_settings(wish.settings.config_file, dict(wish.chosen))
     projects.bind(wish.settings, wish.project_id)
 
 

@@ -10,12 +10,31 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
 
 _EVENTS = {"session-start": "SessionStart", "stop": "Stop"}
 _LARGEST_INPUT = 4 * 1024 * 1024
 _SECONDS = 0.4
 """How long finding out where the index is may take, with a healthy disk a millisecond."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `hook` to the commands; only its help comes this way, a host's call is faster."""
+    parser = subparsers.add_parser(
+        "hook",
+        help="what a host calls when a session begins or a turn ends",
+        description="Answer a host's hook: its JSON on stdin, context for the model on stdout."
+        " `keepm setup` registers both; there is no need to call them by hand.",
+    )
+    parser.add_argument("event", choices=tuple(_EVENTS))
+    parser.set_defaults(run=_run_parsed)
+
+
+def _run_parsed(args: argparse.Namespace) -> int:
+    return run([args.event, *(["--root", args.root] if args.root else [])])
 
 
 def run(argv: Sequence[str]) -> int:
