@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, replace
@@ -193,6 +192,8 @@ def _from_remote(settings: Settings, repository: Repository, remote: str) -> str
 
 def _declared(top: Path) -> tuple[str | None, str]:
     """Return the id a repository asks for, or why its declaration is not used."""
+    import tomllib
+
     if not os.path.lexists(top / DECLARATION):
         return None, ""
     text = repositories.read_small(top / DECLARATION)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
-import urllib.parse
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -138,6 +136,8 @@ def normalise(address: str, *, top: Path) -> str | None:
     The same repository over https and ssh is one address. A local path is made absolute and
     starts with `file:`. Nothing comes back for what is no address.
     """
+    import urllib.parse
+
     text = address.strip()
     if "://" in text:
         try:
@@ -256,6 +256,8 @@ def _git(repository: Repository, command: str, *arguments: str, local: bool = Fa
 
     `local` reads the repository's own config file and nothing else.
     """
+    # Only here, and so not in a server's or hook's start in a folder that is set up.
+    import shutil
     import subprocess
 
     git_dir = repository.git_dir
