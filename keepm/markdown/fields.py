@@ -135,7 +135,11 @@ class Fields:
         """Return the document's id, or the derived one with a finding."""
         text = self.text("id")
         if not text:
-            self.note(NO_ID, "has no 'id', so that it can be read but not changed: add one, a UUID", key="id")
+            self.note(
+                NO_ID,
+                "has no 'id', so that it can be read but not changed: add one, a UUID",
+                key="id",
+            )
         elif not _ID.fullmatch(text):
             self.note(BAD_ID, "'id' must be a UUID", key="id")
         else:

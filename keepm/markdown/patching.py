@@ -157,7 +157,7 @@ class _Rewriting:
         return scalars.flow(
             text
             if (text := written.get(value)) and not _BREAK.search(text)
-            else scalars.scalar(value)
+            else scalars.scalar(value, in_flow=True)
             for value in values
         )
 

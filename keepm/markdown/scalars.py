@@ -15,7 +15,8 @@ _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null",
 # What could be a number, a date or a time to some reader: digits and the signs used with them.
 _NUMBER_LIKE = re.compile(r"[0-9][0-9_.,:eExXoOTtZz+\-/ ]*|0[xXoObB][0-9a-fA-F_]+")
 _PLAIN_START = re.compile(r"[^\W_]|[_/($]")
-_NOT_PLAIN = re.compile(r"[,\[\]{}\"`]|: |:$| #|\s$|[^\S ]")
+_NOT_PLAIN = re.compile(r"[\[\]{}\"`]|: |:$| #|\s$|[^\S ]")
+_NOT_PLAIN_IN_FLOW = re.compile(r"[,?]")
 # Outside this, PyYAML and others refuse or change the character unless it is escaped.
 _NEEDS_ESCAPE = re.compile(
     "[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
@@ -27,11 +28,11 @@ _LINE_WIDTH = 80
 _FLOW_ITEM = 24
 
 
-def scalar(text: str, *, quote: str = "") -> str:
+def scalar(text: str, *, quote: str = "", in_flow: bool = False) -> str:
     """Write one text on one line; `quote` is the quotation mark to prefer."""
     if _NEEDS_ESCAPE.search(_without_emoji_joiners(text)) or quote == '"':
         return _double(text)
-    if quote == "'" or not _is_plain(text):
+    if quote == "'" or not _is_plain(text) or (in_flow and _NOT_PLAIN_IN_FLOW.search(text)):
         return "'" + text.replace("'", "''") + "'"
     return text
 
@@ -43,8 +44,12 @@ def value(content: Value, *, quote: str = "") -> str:
     if isinstance(content, str):
         return scalar(content, quote=quote)
     if isinstance(content, list):
-        return flow(scalar(item) for item in content)
-    return "{" + ", ".join(f"{scalar(key)}: {scalar(text)}" for key, text in content.items()) + "}"
+        return flow(scalar(item, in_flow=True) for item in content)
+    pairs = (
+        f"{scalar(key, in_flow=True)}: {scalar(text, in_flow=True)}"
+        for key, text in content.items()
+    )
+    return "{" + ", ".join(pairs) + "}"
 
 
 def flow(items: Iterable[str]) -> str:
