@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from keepm.model import identity
-from keepm.model.memory import GLOBAL, Scope
+from keepm.model.scope import GLOBAL, Scope
 
 MEMORY = "Memory"
 RECORDS = f"{MEMORY}/.keepm"
