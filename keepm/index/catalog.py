@@ -47,7 +47,7 @@ def find(db: Database, identifier: str, visibility: Visibility) -> list[NoteRow]
     seen, values = rows.visible("n.scope", visibility)
     return _notes(
         db,
-        f"SELECT {rows.FULL} FROM handles AS h JOIN {_NOTES} ON n.number = h.number"  # noqa: S608
+        f"SELECT {rows.FULL} FROM {_NOTES} JOIN handles AS h ON h.number = n.number"  # noqa: S608
         f" WHERE h.key = ? AND (h.role < ? OR n.standing <> 'sound') AND {seen}"
         " GROUP BY n.number ORDER BY n.status <> 'active', n.scope = '', min(h.role),"
         " n.name, n.path",
