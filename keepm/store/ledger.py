@@ -157,7 +157,9 @@ def approvals(events: Iterable[LedgerEvent]) -> dict[str, str]:
     found: dict[str, str] = {}
     for event in sorted(events, key=lambda e: e.time):
         if event.channel is not None:
-            found.update((c.after, event.channel) for c in event.changes if c.after is not None)
+            # A move (to the trash, say) puts no new version in place and approves nothing.
+            new = (c.after for c in event.changes if c.after not in (None, c.before))
+            found.update((after, event.channel) for after in new if after is not None)
     return found
 
 
