@@ -145,11 +145,11 @@ def _filelock(place: Path, timeout: float) -> Iterator[Path]:
 
     # A locked file can't be read by others on Windows, so the holder stands in one beside it.
     lock = FileLock(place, thread_local=False)
-    try:
-        with reporting(_PATH):
+    with reporting(_PATH):
+        try:
             lock.acquire(timeout=timeout)
-    except Timeout as error:
-        raise _locked(place) from error
+        except Timeout as error:
+            raise _locked(place) from error
     try:
         yield _beside(place)
     finally:

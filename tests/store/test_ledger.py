@@ -1,0 +1,166 @@
+"""One hash chain per writer, never cut, and every damage found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keepm.store import ledger
+from keepm.store.event import FIRST, Digests, EventDraft, Head, LedgerEvent
+from keepm.store.transaction import Root
+from tests.store import support
+from tests.store.support import AT
+
+TEXTS = st.text(alphabet=st.characters(), max_size=12)
+
+
+def chained(head: Head, number: int, channel: str | None = "relayed", at: str = AT) -> LedgerEvent:
+    changes = (Digests(None, f"{number:064d}"),)
+    draft = support.draft("create", channel)
+    return LedgerEvent.following(head, draft, transaction_id=f"t{number}", at=at, changes=changes)
+
+
+def filled(root: Root, count: int) -> list[LedgerEvent]:
+    return [ledger.append(root, chained(ledger.head(root), n)) for n in range(1, count + 1)]
+
+
+def rewrite(root: Root, data: bytes) -> None:
+    place = root.paths.records / "ledger" / f"{root.writer_id}.jsonl"
+    if root.disk.state(place) is not None:
+        root.disk.unlink(place)
+    root.disk.write_at(place, data, 0)
+
+
+def lines(root: Root) -> list[bytes]:
+    place = root.paths.records / "ledger" / f"{root.writer_id}.jsonl"
+    return root.disk.read(place, limit=1 << 24)[0].splitlines(keepends=True)
+
+
+def test_an_empty_ledger_has_a_head(root: Root) -> None:
+    assert ledger.head(root) == Head(0, FIRST, 0)
+    assert list(ledger.read_all(root)) == []
+    assert ledger.verify(root) == []
+
+
+def test_events_are_chained_and_read_back(root: Root) -> None:
+    events = filled(root, 3)
+
+    assert list(ledger.read_all(root)) == events
+    assert [event.sequence for event in events] == [1, 2, 3]
+    assert [event.previous for event in events] == [FIRST, events[0].hash, events[1].hash]
+    assert ledger.head(root) == Head(3, events[2].hash, sum(map(len, lines(root))))
+    assert ledger.verify(root) == []
+
+
+def test_the_head_of_a_long_ledger_is_found_behind_a_long_event(root: Root) -> None:
+    filled(root, 2)
+    changes = tuple(Digests(None, f"{n:064d}") for n in range(2000))
+    long = LedgerEvent.following(
+        ledger.head(root), support.draft(), transaction_id="long", at=AT, changes=changes
+    )
+    ledger.append(root, long)
+
+    assert ledger.head(root).hash == long.hash
+    assert ledger.verify(root) == []
+
+
+@given(st.builds(EventDraft, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, client=TEXTS, session=TEXTS))
+def test_any_text_a_host_sends_survives_the_line(draft: EventDraft) -> None:
+    event = LedgerEvent.following(
+        Head(0, FIRST, 0), draft, transaction_id="t", at=AT, changes=(Digests(None, None),)
+    )
+    line = event.line()
+
+    assert LedgerEvent.parse(line) == event
+    assert event.rehashed() == event
+    assert line.count(b"\n") == 1
+
+
+def test_only_news_is_read_from_an_offset_on(root: Root) -> None:
+    filled(root, 2)
+    _, offsets = ledger.events_since(root, {})
+    event = ledger.append(root, chained(ledger.head(root), 3))
+    news, reached = ledger.events_since(root, offsets)
+
+    assert news == [event]
+    assert ledger.events_since(root, reached) == ([], reached)
+    assert reached == ledger.sizes(root)
+    assert len(ledger.events_since(root, {root.writer_id: 10**9})[0]) == 3
+
+
+def test_the_latest_approval_of_a_version_counts() -> None:
+    first = chained(Head(0, FIRST, 0), 1, "owner-cli", "2026-01-01T00:00:00Z")
+    later = chained(Head(1, first.hash, 0), 1, "relayed", "2026-01-02T00:00:00Z")
+    silent = chained(Head(2, later.hash, 0), 2, None)
+
+    assert ledger.approvals([later, silent, first]) == {f"{1:064d}": "relayed"}
+
+
+@pytest.mark.parametrize("kept", [1, 30, -2, -1])
+def test_a_torn_tail_is_completed(root: Root, kept: int) -> None:
+    filled(root, 2)
+    event = chained(ledger.head(root), 3)
+    whole = b"".join(lines(root))
+    rewrite(root, whole + event.line()[:kept])
+    assert [p.code for p in ledger.verify(root)] == ["torn_tail"]
+    assert not ledger.contains(root, event)
+
+    ledger.append(root, event)
+
+    assert b"".join(lines(root)) == whole + event.line()
+    assert ledger.verify(root) == []
+
+
+def test_strange_bytes_at_the_end_are_kept_and_reported(root: Root) -> None:
+    filled(root, 1)
+    rewrite(root, lines(root)[0] + b"\0\0\0")
+    ledger.append(root, chained(ledger.head(root), 2))
+
+    assert lines(root)[1] == b"\0\0\0\n"
+    assert [(p.code, p.line) for p in ledger.verify(root)] == [("unreadable", 2)]
+    assert ledger.head(root).sequence == 2
+
+
+def edited(line: bytes, *, rehash: bool) -> bytes:
+    record = json.loads(line)
+    record["channel"] = "owner-cli"
+    event = LedgerEvent.parse(json.dumps(record))
+    return (event.rehashed() if rehash else event).line()
+
+
+def test_every_kind_of_damage_is_found(root: Root) -> None:
+    filled(root, 4)
+    one, two, three, four = lines(root)
+    fork = chained(Head(1, LedgerEvent.parse(one).hash, 0), 9).line()
+    for data, codes in [
+        (one + edited(two, rehash=False) + three + four, {"edited"}),
+        (one + edited(two, rehash=True) + three + four, {"reordered"}),
+        (one + two.replace(b":", b": ", 1) + three + four, {"edited"}),
+        (one + three + four, {"gap"}),
+        (two + three + four, {"gap"}),
+        (one + three + two + four, {"gap", "fork", "reordered"}),
+        (one + two + two + three + four, {"reordered"}),
+        (one + two + fork, {"fork"}),
+        (one + b"nonsense\n" + two, {"unreadable"}),
+        (one + b'{"format":1,"sequence":"2"}\n' + two, {"unreadable"}),
+        (one + two[:-9], {"torn_tail"}),
+    ]:
+        rewrite(root, data)
+        found = {problem.code for problem in ledger.verify(root)}
+        assert found, data
+        assert found <= codes, data
+
+
+def test_each_writer_has_its_own_chain(root: Root) -> None:
+    filled(root, 2)
+    other = Root(root.paths, root.disk, "writer-2")
+    filled(other, 1)
+
+    assert ledger.head(root).sequence == 2
+    assert ledger.head(other).sequence == 1
+    assert ledger.writers(root) == ["writer-1", "writer-2"]
+    assert len(list(ledger.read_all(root))) == 3
+    assert ledger.verify(root) == []

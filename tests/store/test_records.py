@@ -1,0 +1,113 @@
+"""Objects, journal records and change sets: what is kept, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from keepm.errors import InvalidInput, NotFound, StorageFailed
+from keepm.model.checksum import Checksum
+from keepm.store import history, journal
+from keepm.store.changes import ChangeSet, Create
+from keepm.store.event import FIRST, Digests, Head, LedgerEvent
+from keepm.store.journal import FileIntent, Intent
+from keepm.store.transaction import Root
+from tests.store import support
+from tests.store.support import AT, NOTE, OTHER
+
+
+def test_an_object_is_kept_by_its_content(root: Root) -> None:
+    checksum = history.put(root, b"text")
+    before = support.everything(root)
+
+    assert history.put(root, b"text") == checksum
+    assert history.get(root, checksum) == b"text"
+    assert support.everything(root) == before
+    assert f"Memory/.keepm/objects/{checksum.hex[:2]}/{checksum.hex}" in before
+
+
+def test_an_unknown_version_is_not_found(root: Root) -> None:
+    with pytest.raises(NotFound):
+        history.get(root, Checksum.of(b"never"))
+
+
+def test_a_damaged_object_is_not_handed_out_and_is_mended_by_the_next_put(root: Root) -> None:
+    checksum = history.put(root, b"text")
+    place = root.paths.records / "objects" / checksum.hex[:2] / checksum.hex
+    root.disk.unlink(place)
+    root.disk.create(place, b"cut", mode=None)
+
+    with pytest.raises(StorageFailed):
+        history.get(root, checksum)
+    history.put(root, b"text")
+    assert history.get(root, checksum) == b"text"
+
+
+def intent(root: Root) -> Intent:
+    files = (FileIntent(NOTE, OTHER, "0" * 64, "1" * 64), FileIntent(NOTE, None, None, "2" * 64))
+    event = LedgerEvent.following(
+        Head(0, FIRST, 0),
+        support.draft(),
+        transaction_id="t1",
+        at=AT,
+        changes=(Digests("0" * 64, "1" * 64),),
+    )
+    return Intent("t1", root.writer_id, files, event)
+
+
+def test_a_record_is_read_back_whole(root: Root) -> None:
+    assert Intent.decode(intent(root).encode()) == intent(root)
+
+
+def test_no_cut_or_changed_record_is_read(root: Root) -> None:
+    data = intent(root).encode()
+    for end in range(len(data) - 2):
+        with pytest.raises(ValueError, match=r".*"):
+            Intent.decode(data[:end])
+    for position in range(0, len(data) - 1, 7):
+        changed = data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
+        with pytest.raises(ValueError, match=r".*"):
+            Intent.decode(changed)
+
+
+def test_a_draft_does_not_count_and_is_cleared_with_what_was_staged(root: Root) -> None:
+    record = intent(root)
+    journal.draft(root, record)
+    root.disk.create(record.staged(root, 0), b"staged", mode=None)
+    listing = journal.read(root)
+    assert (listing.intents, len(listing.temporary)) == ((), 1)
+
+    journal.clear(root, listing.temporary)
+
+    assert support.everything(root) == {}
+
+
+def test_another_machines_unfinished_files_are_left(root: Root) -> None:
+    other = Root(root.paths, root.disk, "writer-2")
+    journal.draft(other, intent(other))
+
+    assert journal.read(root).temporary == ()
+
+
+def test_two_changes_of_one_file_are_refused() -> None:
+    for first, second in [
+        (Create(NOTE, b""), Create(NOTE, b"")),
+        (Create(NOTE, b""), Create(NOTE.replace("note", "NOTE"), b"")),
+        (Create(NOTE, b""), support.move(OTHER, NOTE, b"")),
+        (support.move(NOTE, OTHER, b""), support.replace(NOTE, b"", b"")),
+    ]:
+        with pytest.raises(InvalidInput):
+            ChangeSet((first, second))
+    with pytest.raises(InvalidInput):
+        ChangeSet(())
+
+
+def test_the_touched_paths_are_named_in_order() -> None:
+    changes = ChangeSet((Create(NOTE, b""), support.move(OTHER, "Memory/global/x.md", b"")))
+
+    assert changes.touched == (NOTE, OTHER, "Memory/global/x.md")
+
+
+@pytest.mark.parametrize("writer", ["", "../x", "a/b", "a b", "-a", "x" * 81, "ä"])
+def test_a_writers_id_is_a_plain_name(root: Root, writer: str) -> None:
+    with pytest.raises(InvalidInput):
+        Root(root.paths, root.disk, writer)
