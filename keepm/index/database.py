@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -298,6 +297,8 @@ def _create(path: Path, *, vault_id: str, journal_mode: str) -> bool:
 
     Returns whether the file at the path is ours: false when another process was faster.
     """
+    import tempfile  # only a new index needs it, and a hook never makes one
+
     descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.new-", dir=path.parent)
     os.close(descriptor)
     made = Path(name)
