@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -87,6 +87,19 @@ def converse(
     Raises:
         HandshakeFailed: anything of that didn't work; the message says what.
     """
+    with started(line, environ, cwd=cwd, seconds=seconds) as link:
+        return _interview(link, ask_status=ask_status)
+
+
+@contextlib.contextmanager
+def started(
+    line: tuple[str, ...], environ: Mapping[str, str], *, cwd: Path, seconds: float = SECONDS
+) -> Iterator[Link]:
+    """Start a server and yield the way to speak to it; it ends with the block.
+
+    Raises:
+        HandshakeFailed: it can't be started, or what the block asked didn't work.
+    """
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(  # noqa: S603 - the very command that is registered
@@ -100,9 +113,9 @@ def converse(
         except OSError as error:
             raise HandshakeFailed(f"it can't be started: {error.strerror}") from error
         assert process.stdin is not None and process.stdout is not None
-        link = _Link(process.stdin, process.stdout, time.monotonic() + seconds)
+        link = Link(process.stdin, process.stdout, time.monotonic() + seconds)
         try:
-            return _interview(link, ask_status=ask_status)
+            yield link
         except HandshakeFailed as error:
             raise HandshakeFailed(f"{error}{_last_words(errors)}") from error
         finally:
@@ -110,35 +123,25 @@ def converse(
             _end(process)
 
 
-def _interview(link: _Link, *, ask_status: bool) -> Spoken:
-    hello = link.ask(
-        "initialize",
-        {
-            "protocolVersion": PROTOCOL,
-            "capabilities": {},
-            "clientInfo": {"name": "keepm-setup", "version": __version__},
-        },
-    )
-    info = hello.get("serverInfo")
-    name, version = (info.get("name"), info.get("version")) if isinstance(info, dict) else ("", "")
-    number = re.match(r"(\d+)\.", str(version))
-    if str(name).lower() != "keepm" or not number or int(number.group(1)) < LEAST_VERSION:
+def _interview(link: Link, *, ask_status: bool) -> Spoken:
+    name, version = link.greet("keepm-setup")
+    number = re.match(r"(\d+)\.", version)
+    if name.lower() != "keepm" or not number or int(number.group(1)) < LEAST_VERSION:
         raise HandshakeFailed(f"it calls itself {name} {version}, not KeepM {LEAST_VERSION}")
-    link.tell("notifications/initialized")
     if not ask_status:
-        return Spoken(str(name), str(version))
+        return Spoken(name, version)
     listed = link.ask("tools/list", {}).get("tools", [])
     tools = tuple(str(each.get("name")) for each in listed if isinstance(each, dict))
     if "memory_status" not in tools:
         raise HandshakeFailed("it offers no memory_status")
-    answer = link.ask("tools/call", {"name": "memory_status", "arguments": {}})
+    answer = link.call("memory_status")
     status = answer.get("structuredContent")
     if answer.get("isError") or not isinstance(status, dict):
         raise HandshakeFailed(f"memory_status failed: {_text(answer)}")
-    return Spoken(str(name), str(version), tools, status)
+    return Spoken(name, version, tools, status)
 
 
-class _Link:
+class Link:
     """One conversation: requests out, answers in, all before one deadline."""
 
     def __init__(self, out: IO[bytes], into: IO[bytes], deadline: float) -> None:
@@ -146,6 +149,28 @@ class _Link:
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, args=(into,), daemon=True)
         self._reader.start()
+
+    def greet(self, client: str) -> tuple[str, str]:
+        """Shake hands as a client of that name; return the server's name and version."""
+        hello = self.ask(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL,
+                "capabilities": {},
+                "clientInfo": {"name": client, "version": __version__},
+            },
+        )
+        info = hello.get("serverInfo")
+        self.tell("notifications/initialized")
+        return (
+            (str(info.get("name")), str(info.get("version")))
+            if isinstance(info, dict)
+            else ("", "")
+        )
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool and return its whole result, an error result too."""
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._last += 1
