@@ -28,6 +28,8 @@ class Progress:
     # One pass at a time; a second thread that wants one waits for the first.
     passing: threading.Lock = field(default_factory=threading.Lock)
     worker: threading.Thread | None = None
+    # Set while no background pass is behind its look at the stamps; answers wait for it a little.
+    settled: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:

@@ -230,19 +230,13 @@ def start(vault: Vault) -> None:
 def refresh(vault: Vault) -> IndexState:
     """Make the index as fresh as an answer may wait for, and say how fresh that is."""
     progress = vault.progress
-    if progress.passing.locked() and not progress.rebuilding:
+    if progress.worker is not None and not progress.settled.is_set():
         _wait(vault)
-    if progress.ended is None:
-        if progress.worker is None:
-            _pass_quietly(vault)
-        else:
-            _wait(vault)
+    elif progress.ended is None or (_is_due(vault) and progress.took <= _INLINE_SECONDS):
+        _pass_quietly(vault)
     elif _is_due(vault):
-        if progress.took <= _INLINE_SECONDS:
-            _pass_quietly(vault)
-        else:
-            _in_background(vault, first=False)
-            _wait(vault)
+        _in_background(vault, first=False)
+        _wait(vault)
     return progress.state
 
 
@@ -281,9 +275,7 @@ def _has_news(vault: Vault) -> bool:
 
 
 def _wait(vault: Vault) -> None:
-    progress = vault.progress
-    if progress.passing.acquire(timeout=_PATIENCE_SECONDS):
-        progress.passing.release()
+    vault.progress.settled.wait(timeout=_PATIENCE_SECONDS)
 
 
 def _pass_quietly(vault: Vault) -> None:
@@ -297,6 +289,7 @@ def _in_background(vault: Vault, *, first: bool) -> None:
     progress = vault.progress
     if progress.worker is not None and progress.worker.is_alive():
         return
+    progress.settled.clear()
     progress.worker = threading.Thread(
         target=_work, args=(vault, first), name="keepm-index", daemon=True
     )
@@ -308,6 +301,7 @@ def _work(vault: Vault, first: bool) -> None:
         if first:
             recover(vault)
         reconcile(vault)
+        vault.progress.settled.set()
         if not vault.progress.stopping.is_set() and deep_due(vault):
             reconcile(vault, deep=True)
     except KeepMError:
@@ -315,6 +309,8 @@ def _work(vault: Vault, first: bool) -> None:
         if vault.progress.state is not IndexState.UNAVAILABLE:
             vault.progress.state = IndexState.CATCHING_UP
         vault.progress.ended = time.monotonic()
+    finally:
+        vault.progress.settled.set()
 
 
 def recover(vault: Vault) -> None:
