@@ -205,9 +205,10 @@ def read(top: Path, path: str) -> bytes | None:
         return None
     except OSError as error:
         raise Refused(f"it can't be opened: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Refused("it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused("it is not a regular file")
         return file.read(LARGEST + 1)
 
 

@@ -7,6 +7,7 @@ touched, and what can fail comes before what is hard to take back.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from keepm.agents.record import FileRecord, SetupRecord
 from keepm.agents.report import Report, Row, State
 from keepm.config import Settings
 from keepm.errors import ConfigurationError, KeepMError
+from keepm.model import layout
 from keepm.model.checksum import Checksum
 from keepm.operations import places, projects, settings_file
 from keepm.store.disk import OSDisk
@@ -146,14 +148,15 @@ def remove(settings: Settings, top: Path, changes: Sequence[FileChange]) -> None
     _forget_settings(settings, known)
     record.forget(settings.data_dir, top)
     left = record.roots(settings.data_dir)
+    vault = replace(settings, root=Path(known.root)) if known else settings
     if known is not None and known.root not in left:
-        index = places.index_path(settings)
+        index = places.index_path(vault)
         for tail in ("", "-wal", "-shm", "-journal"):
             Path(f"{index}{tail}").unlink(missing_ok=True)
     if not left:
-        import shutil
-
         shutil.rmtree(own_environment(settings.data_dir), ignore_errors=True)
+        if not _has_unfinished(vault):
+            (settings.data_dir / "writer-id").unlink(missing_ok=True)
     for folder in (
         settings.data_dir / "setup",
         settings.data_dir / "indexes",
@@ -162,6 +165,14 @@ def remove(settings: Settings, top: Path, changes: Sequence[FileChange]) -> None
     ):
         with contextlib.suppress(OSError):
             folder.rmdir()
+
+
+def _has_unfinished(settings: Settings) -> bool:
+    """Tell whether the vault holds a transaction that only this machine's id may finish."""
+    with contextlib.suppress(OSError, KeepMError):
+        journal = VaultPaths(settings.root).locate(f"{layout.RECORDS}/journal")
+        return bool(OSDisk().names(journal))
+    return False
 
 
 # ---- parts -------------------------------------------------------------------------------------
