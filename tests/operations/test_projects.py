@@ -259,8 +259,9 @@ def test_a_declaration_and_a_folders_name_grant_nothing(work: Path, home: Path) 
 def test_what_an_archive_can_hold_leads_to_nobodys_memory(work: Path, home: Path) -> None:
     victim = git.repository(work / "victim", remote=WIDGETS)
     bind(victim, home, "victim")
-    file, link, forged = work / "file", work / "link", work / "forged"
-    for folder in (file, link, forged / "wt/worktrees/x"):
+    git.run(victim, "worktree", "add", "-q", str(work / "feature"))
+    file, link, forged, twin = (work / name for name in ("file", "link", "forged", "twin"))
+    for folder in (file, link, forged / "wt/worktrees/x", twin):
         folder.mkdir(parents=True)
     (file / ".git").write_text(f"gitdir: {victim}/.git\n", "utf-8")
     (link / ".git").symlink_to(victim / ".git")
@@ -268,7 +269,9 @@ def test_what_an_archive_can_hold_leads_to_nobodys_memory(work: Path, home: Path
     (forged / "wt/worktrees/x/gitdir").write_text("../../../.git\n", "utf-8")
     (forged / "wt/worktrees/x/commondir").write_text(f"{victim}/.git\n", "utf-8")
 
-    for folder in (file, link, forged):
+    shutil.copy2(work / "feature/.git", twin)
+
+    for folder in (file, link, forged, twin):
         found = projects.resolve(at(folder, home))
         assert (found.project_id, found.top) == (None, folder)
 
