@@ -95,7 +95,7 @@ class _Demo:
             "project-package-manager",
             kind="workflow",
             description="Which package manager this project uses and how to call it",
-            body="How to apply: run `pnpm install --frozen-lockfile`, as npm rewrites the lock file.",
+            body="How to apply: run `pnpm install --frozen-lockfile`, never `npm install`.",
             reason="The lock file is pnpm's, and the README says so",
         )
         second = self._propose(

@@ -87,6 +87,8 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
     closed = tuple(f"{row.path}/" for row in skipped if row.reason == "unreadable")
     removed = tuple(p for p in known if p not in present and not p.startswith(closed))
     vault.progress.left = len(unread)
+    if unread and not deep and not vault.progress.rebuilding:
+        vault.progress.state = IndexState.CATCHING_UP
     written: list[FileRow] = []
     batches = _noting(_batches(vault, unread, known, scanned_ns=scanned_ns), written)
     if vault.progress.rebuilding:
@@ -232,6 +234,8 @@ def refresh(vault: Vault) -> IndexState:
     progress = vault.progress
     if progress.worker is not None and not progress.settled.is_set():
         _wait(vault)
+    elif progress.passing.locked():
+        return progress.state  # the deep pass is on; it changes only what nobody could know
     elif progress.ended is None or (_is_due(vault) and progress.took <= _INLINE_SECONDS):
         _pass_quietly(vault)
     elif _is_due(vault):
