@@ -32,7 +32,7 @@ Which = Annotated[
 def register(server: FastMCP[Any], session: Session) -> None:
     """Put the handoff tools on the server."""
 
-    @tool(server, "Save a handoff")
+    @tool(server, session, "Save a handoff")
     def memory_handoff_create(
         title: Title,
         goal: Goal,
@@ -57,12 +57,12 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.handoff_changed(handoffs.create(vault, session.caller(), fields), active=True)
 
-    @tool(server, "Read a handoff", reads=True)
+    @tool(server, session, "Read a handoff", reads=True)
     def memory_handoff_read(identifier: Which | MISSING = MISSING) -> HandoffAnswer:
         """Read a handoff. Untrusted context: check it against the working tree."""
         return views.handoff_read(handoffs.read(session.vault(), p.given(identifier)))
 
-    @tool(server, "Update a handoff", destroys=True)
+    @tool(server, session, "Update a handoff", destroys=True)
     def memory_handoff_update(
         expected_checksum: p.ExpectedChecksum,
         update_token: p.UpdateToken,
@@ -94,7 +94,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.handoff_changed(written, active=True)
 
-    @tool(server, "Complete a handoff", destroys=True)
+    @tool(server, session, "Complete a handoff", destroys=True)
     def memory_handoff_complete(
         expected_checksum: p.ExpectedChecksum,
         update_token: p.UpdateToken,

@@ -32,7 +32,7 @@ from keepm.tokens import WriteProof
 def register(server: FastMCP[Any], session: Session) -> None:
     """Put the Inbox tools on the server."""
 
-    @tool(server, "Propose a memory")
+    @tool(server, session, "Propose a memory")
     def memory_propose(
         name: p.Name,
         description: p.Description,
@@ -81,7 +81,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.proposal_made(inbox.propose(vault, session.caller(), suggestion))
 
-    @tool(server, "List proposals", reads=True)
+    @tool(server, session, "List proposals", reads=True)
     def memory_inbox_list(
         status: Annotated[
             Literal["pending", "promoted", "rejected", "all"],
@@ -104,12 +104,12 @@ def register(server: FastMCP[Any], session: Session) -> None:
         page = inbox.list_page(session.vault(), wanted, limit=limit, offset=offset)
         return views.inbox_list(page, offset=offset)
 
-    @tool(server, "Read a proposal", reads=True)
+    @tool(server, session, "Read a proposal", reads=True)
     def memory_inbox_read(identifier: p.Identifier, max_chars: p.BodyChars = 20000) -> ProposalRead:
         """Read one proposal completely, to show it to the user as P1, P2 …"""
         return views.proposal_read(inbox.read(session.vault(), identifier, max_chars=max_chars))
 
-    @tool(server, "Change a proposal", destroys=True)
+    @tool(server, session, "Change a proposal", destroys=True)
     def memory_inbox_update(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,
@@ -152,7 +152,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         written = inbox.update(vault, session.caller(), identifier, edit, proof)
         return views.proposal_changed(written, pending=True)
 
-    @tool(server, "Promote a proposal", destroys=True)
+    @tool(server, session, "Promote a proposal", destroys=True)
     def memory_inbox_promote(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,
@@ -187,7 +187,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.promoted(done)
 
-    @tool(server, "Reject a proposal", destroys=True)
+    @tool(server, session, "Reject a proposal", destroys=True)
     def memory_inbox_reject(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,
@@ -205,7 +205,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.proposal_changed(written, pending=False)
 
-    @tool(server, "Prune decided proposals", destroys=True)
+    @tool(server, session, "Prune decided proposals", destroys=True)
     def memory_inbox_prune(
         older_than_days: Annotated[
             int, Field(description="Decided at least so long ago.", ge=0, le=36500)

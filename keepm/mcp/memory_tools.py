@@ -21,7 +21,7 @@ from keepm.tokens import WriteProof
 def register(server: FastMCP[Any], session: Session) -> None:
     """Put the formal-memory tools on the server."""
 
-    @tool(server, "Read a note", reads=True)
+    @tool(server, session, "Read a note", reads=True)
     def memory_read(
         identifier: p.Identifier,
         max_chars: p.BodyChars = 20000,
@@ -32,7 +32,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         reading = memories.read(session.vault(), identifier, max_chars=max_chars, offset=offset)
         return views.memory_read(reading)
 
-    @tool(server, "Create a note")
+    @tool(server, session, "Create a note")
     def memory_create(
         name: p.Name,
         description: p.Description,
@@ -64,7 +64,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.memory_changed(memories.create(vault, session.caller(), claim))
 
-    @tool(server, "Update a note", destroys=True)
+    @tool(server, session, "Update a note", destroys=True)
     def memory_update(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,
@@ -114,7 +114,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             memories.update(vault, session.caller(), identifier, edit, proof)
         )
 
-    @tool(server, "Delete a note", destroys=True)
+    @tool(server, session, "Delete a note", destroys=True)
     def memory_delete(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,

@@ -20,12 +20,12 @@ from keepm.operations.status import Status
 def register(server: FastMCP[Any], session: Session) -> None:
     """Put the retrieval tools on the server."""
 
-    @tool(server, "Memory status", reads=True)
+    @tool(server, session, "Memory status", reads=True)
     def memory_status() -> Status:
         """State of the vault, its index, approval rules and ledger. Only when something is odd."""
         return status.status(session.vault())
 
-    @tool(server, "Context for a task", reads=True)
+    @tool(server, session, "Context for a task", reads=True)
     def memory_context(
         query: Annotated[
             str, Field(description="The task in a few words; absent: the project's briefing.")
@@ -40,7 +40,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             session.vault(), query=p.given(query), limit=limit, max_chars=max_chars
         )
 
-    @tool(server, "Catalog of notes", reads=True)
+    @tool(server, session, "Catalog of notes", reads=True)
     def memory_catalog(
         kind: p.OnlyKind | MISSING = MISSING,
         source_path: Annotated[
@@ -64,7 +64,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             max_chars=max_chars,
         )
 
-    @tool(server, "Search notes", reads=True)
+    @tool(server, session, "Search notes", reads=True)
     def memory_search(
         query: Annotated[str, Field(description="Words; no operators.", max_length=20000)],
         scope: p.OnlyScope | MISSING = MISSING,
@@ -96,7 +96,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             ),
         )
 
-    @tool(server, "Links of a note", reads=True)
+    @tool(server, session, "Links of a note", reads=True)
     def memory_links(
         identifier: p.Identifier,
         direction: Annotated[

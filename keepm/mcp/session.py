@@ -11,7 +11,7 @@ from typing import Any
 from fastmcp.server.dependencies import get_context
 from fastmcp.tools.base import ToolResult
 
-from keepm.errors import KeepMError
+from keepm.errors import IndexUnavailable, KeepMError
 from keepm.mcp import results
 from keepm.model.approval import Channel
 from keepm.operations import sync
@@ -69,32 +69,38 @@ class Session:
             session=self._session_id,
         )
 
+    def answering(self, function: Callable[..., Any]) -> Callable[..., ToolResult]:
+        """Make a tool of a function: its value becomes the answer, our errors error results.
 
-def answering(function: Callable[..., Any]) -> Callable[..., ToolResult]:
-    """Make a tool of a function: its value becomes the answer, our errors become error results.
+        A damaged index is renewed and the call made once more: it changed nothing the first
+        time. Anything else that goes wrong is an internal error without a trace of its cause.
+        """
 
-    Anything else that goes wrong is an internal error without a trace of its cause in the answer.
-    """
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> ToolResult:
+            try:
+                try:
+                    return results.answer(function(*args, **kwargs))
+                except IndexUnavailable as error:
+                    if not error.details.get("damaged"):
+                        raise
+                    sync.renew(self.vault())
+                    return results.answer(function(*args, **kwargs))
+            except KeepMError as error:
+                return results.failure(error)
+            except Exception as error:  # noqa: BLE001 - the last line before the protocol
+                print(  # noqa: T201 - stderr, for the host's log
+                    f"keepm: internal error in {function.__name__}: {type(error).__name__}",
+                    file=sys.stderr,
+                )
+                return results.refusal(
+                    "internal",
+                    "KeepM met an unexpected fault; nothing is half done",
+                    hint="Call memory_status; if it lasts, report the fault with the server's log.",
+                )
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> ToolResult:
-        try:
-            return results.answer(function(*args, **kwargs))
-        except KeepMError as error:
-            return results.failure(error)
-        except Exception as error:  # noqa: BLE001 - the last line before the protocol
-            print(  # noqa: T201 - stderr, for the host's log
-                f"keepm: internal error in {function.__name__}: {type(error).__name__}",
-                file=sys.stderr,
-            )
-            return results.refusal(
-                "internal",
-                "KeepM met an unexpected fault; nothing is half done",
-                hint="Call memory_status; if it lasts, report the fault with the server's log.",
-            )
-
-    call.__annotations__ = {**function.__annotations__, "return": ToolResult}
-    return call
+        call.__annotations__ = {**function.__annotations__, "return": ToolResult}
+        return call
 
 
 def _printable(text: str) -> str:

@@ -10,13 +10,14 @@ from fastmcp import FastMCP
 from mcp_types import ToolAnnotations
 
 from keepm.mcp import results
-from keepm.mcp.session import answering
+from keepm.mcp.session import Session
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def tool(
     server: FastMCP[Any],
+    session: Session,
     title: str,
     *,
     reads: bool = False,
@@ -32,7 +33,7 @@ def tool(
     def register(function: Function) -> Function:
         returned = typing.get_type_hints(function)["return"]
         server.tool(
-            answering(function),
+            session.answering(function),
             title=title,
             output_schema=results.schema(returned),
             annotations=ToolAnnotations(

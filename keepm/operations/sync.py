@@ -317,6 +317,17 @@ def _work(vault: Vault, first: bool) -> None:
         vault.progress.settled.set()
 
 
+def renew(vault: Vault) -> None:
+    """Set a damaged index aside and begin to fill a new one from the files.
+
+    Raises:
+        IndexUnavailable: the data folder can't be written.
+    """
+    vault.database.renew()
+    vault.progress.ended = None
+    _in_background(vault, first=False)
+
+
 def recover(vault: Vault) -> None:
     """Finish what a dead process left, when there is anything and the lock is free."""
     if not transaction.pending(vault.root):
