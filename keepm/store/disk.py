@@ -107,9 +107,11 @@ class OSDisk:
     def scan(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
         with os.scandir(folder) as entries:
             for entry in entries:
-                # A file that vanished between listing and looking was simply not there.
-                with contextlib.suppress(FileNotFoundError):
-                    yield entry.name, entry.stat(follow_symlinks=False)
+                try:
+                    seen = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue  # it vanished between listing and looking
+                yield entry.name, seen
 
     def make_folders(self, folder: Path) -> None:
         missing: list[Path] = []

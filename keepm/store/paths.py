@@ -21,6 +21,8 @@ _PATH_BYTES = 3000
 _DEPTH = 64
 # Backslashes part folders on Windows, a colon starts a drive or a stream there.
 _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\:\ud800-\udfff]")
+# Most names of notes; longer than any device's, so that a walk needs no second look at them.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ +-]{6,90}[A-Za-z0-9_+-]\.md", re.ASCII)
 _OF_OTHER_PROGRAMS = frozenset({".git", ".obsidian"})
 _REPARSE_POINT = 0x400
 
@@ -70,7 +72,7 @@ class VaultPaths:
 
 def is_portable(name: str) -> bool:
     """Tell whether `locate` accepts this as the name of a file or folder."""
-    return _flaw(name) is None
+    return _PLAIN.fullmatch(name) is not None or _flaw(name) is None
 
 
 def _components(path: str) -> list[str]:

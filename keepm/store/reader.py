@@ -133,21 +133,18 @@ def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped 
     """Judge one entry: a file, something skipped, a folder to walk (its path), or nothing."""
     if name[0] == "." or name in _OF_OTHER_PROGRAMS:
         return None
-    mode = seen.st_mode
     is_note = name[-3:].lower() == ".md"
-    is_folder = stat.S_ISDIR(mode)
-    if not is_note and not is_folder and not stat.S_ISLNK(mode):
+    kind = stat.S_IFMT(seen.st_mode)
+    if not is_note and kind not in (stat.S_IFDIR, stat.S_IFLNK):
         return None
     path = f"{folder}/{name}"
     if not is_portable(name):
         return Skipped(path.encode("utf-8", "replace").decode("utf-8"), "name")
-    if stat.S_ISLNK(mode):
-        return Skipped(path, "symlink")
-    if is_folder:
+    if kind == stat.S_IFREG:
+        return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+    if kind == stat.S_IFDIR:
         return Skipped(path, "folder") if is_note else path
-    if not stat.S_ISREG(mode):
-        return Skipped(path, "not_a_file")
-    return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+    return Skipped(path, "symlink" if kind == stat.S_IFLNK else "not_a_file")
 
 
 def _leads_away(root: Root, folder: str) -> str | None:

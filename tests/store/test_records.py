@@ -7,7 +7,7 @@ import pytest
 from keepm.errors import InvalidInput, NotFound, StorageFailed
 from keepm.model.checksum import Checksum
 from keepm.store import history, journal
-from keepm.store.changes import ChangeSet, Create
+from keepm.store.changes import Change, ChangeSet, Create
 from keepm.store.event import FIRST, Digests, Head, LedgerEvent
 from keepm.store.journal import FileIntent, Intent
 from keepm.store.transaction import Root
@@ -89,12 +89,13 @@ def test_another_machines_unfinished_files_are_left(root: Root) -> None:
 
 
 def test_two_changes_of_one_file_are_refused() -> None:
-    for first, second in [
+    pairs: list[tuple[Change, Change]] = [
         (Create(NOTE, b""), Create(NOTE, b"")),
         (Create(NOTE, b""), Create(NOTE.replace("note", "NOTE"), b"")),
         (Create(NOTE, b""), support.move(OTHER, NOTE, b"")),
         (support.move(NOTE, OTHER, b""), support.replace(NOTE, b"", b"")),
-    ]:
+    ]
+    for first, second in pairs:
         with pytest.raises(InvalidInput):
             ChangeSet((first, second))
     with pytest.raises(InvalidInput):
