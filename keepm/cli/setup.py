@@ -6,7 +6,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from keepm import config
@@ -110,8 +110,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         project_id = _project_id(args.project_id, settings)
 
-    program = _program(settings, environ, prepare=not args.dry_run)
-    wish = Wish(settings, top, wanted, project_id, program, hooks, tuple(chosen.items()))
+    wish = Wish(settings, top, wanted, project_id, Program("keepm"), hooks, tuple(chosen.items()))
+    # Once without the command: a file that can't be changed is refused before anything starts.
+    onboarding.prepare(wish, environ)
+    wish = replace(wish, program=_program(settings, environ, prepare=not args.dry_run))
     plan = onboarding.prepare(wish, environ)
     if args.dry_run:
         changes = (onboarding.settings_change(wish), *plan.changes)

@@ -3,7 +3,8 @@
     mcp_server.py NAME VERSION PROJECT [FAULT] [...]
 
 FAULT is `none`, `noise` (words on stdout), `silent`, `dies`, `fails` (memory_status is an error)
-or `asks` (a request of its own before each answer). Further arguments are ignored.
+or `asks` (a request of its own before each answer). Further arguments are ignored, but `hook`
+answers as a hook does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from typing import Any
 def main() -> None:
     name, version, project, *rest = sys.argv[1:]
     fault = rest[0] if rest else "none"
+    if "hook" in rest:
+        sys.stdin.read()
+        print("context" if "session-start" in rest else "", end="")
+        return
     if fault == "dies":
         sys.exit("no such vault")
     for line in sys.stdin:
