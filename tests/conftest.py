@@ -1,0 +1,75 @@
+"""A machine with a vault and a bound project, and an MCP client that speaks in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from keepm.operations.vault import Vault
+from tests.operations.support import FixedClock, Machine
+
+if TYPE_CHECKING:
+    from tests.mcp.client import Tools
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine that knows the project `widgets`; its vault is empty."""
+    made = Machine(tmp_path)
+    made.project("widgets")
+    return made
+
+
+@pytest.fixture
+def clock(machine: Machine) -> FixedClock:
+    return machine.clock
+
+
+@pytest.fixture
+def opened(machine: Machine) -> Iterator[Callable[[Path | None], Vault]]:
+    """Open the machine's vault from a folder; closed when the test ends."""
+    with ExitStack() as stack:
+
+        def opening(project_dir: Path | None) -> Vault:
+            vault = machine.open(project_dir)
+            stack.callback(vault.close)
+            return vault
+
+        yield opening
+
+
+@pytest.fixture
+def vault(machine: Machine, opened: Callable[[Path | None], Vault]) -> Vault:
+    """The vault, seen from the project `widgets`."""
+    return opened(machine.folder / "work/widgets")
+
+
+@pytest.fixture
+def connect(machine: Machine) -> Iterator[Callable[..., Tools]]:
+    """Start a server in memory for a project folder and connect a client to it."""
+    from tests.mcp.client import connected
+
+    with ExitStack() as stack:
+
+        def start(project_dir: Path | None = None, era: str = "auto") -> Tools:
+            return stack.enter_context(connected(machine, project_dir, era))
+
+        yield start
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def tools(
+    request: pytest.FixtureRequest, machine: Machine, connect: Callable[..., Tools]
+) -> Tools:
+    """A client of the project `widgets`, in each of the protocol's two eras."""
+    return connect(machine.folder / "work/widgets", request.param)
+
+
+@pytest.fixture
+def agent(machine: Machine, connect: Callable[..., Tools]) -> Tools:
+    """A client of the project `widgets`."""
+    return connect(machine.folder / "work/widgets")
