@@ -108,7 +108,6 @@ def connected(machine: Machine, project_dir: Path | None, era: str) -> Iterator[
     )
     server.quiet()
     client: Client[Any] = Client(built, mode=era)
-    with start_blocking_portal() as portal:
-        with portal.wrap_async_context_manager(client):
-            yield Tools(portal, client)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
+        yield Tools(portal, client)
     session.close()
