@@ -48,7 +48,7 @@ def file_stem(name: str) -> str:
     stem = _NOT_IN_FILE_NAMES.sub("-", plain).strip().rstrip(". ").lstrip(". ")
     stem = _cut(stem, _STEM_BYTES)
     reserved = _WINDOWS_DEVICES.fullmatch(stem) is not None
-    if stem == plain and not reserved:
+    if stem and stem == plain and not reserved:
         return stem
     digest = hashlib.sha256(slot_key(name).encode("utf-8", "surrogatepass")).hexdigest()[:8]
     if reserved:

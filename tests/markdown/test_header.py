@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+
+from keepm.markdown import header
+from keepm.model.document import Finding, Standing
+from tests import strategies
+from tests.strategies import Written
+
+CASES = sorted((Path(__file__).parent.parent / "cases").glob("[0-4]*/**/*.md"))
+
+Answer = tuple[object, ...]
+
+
+def without_libyaml() -> ModuleType:
+    """Load the module as it is where PyYAML was built without its C library."""
+    spec = importlib.util.spec_from_file_location("slow_header", header.__file__)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "yaml.cyaml", None)
+        patch.setitem(sys.modules, "slow_header", module)
+        spec.loader.exec_module(module)
+    return module
+
+
+SLOW = without_libyaml()
+
+
+def answer(module: ModuleType, data: bytes) -> Answer:
+    try:
+        read = module.read(data)
+    except module.Broken as broken:
+        return ("broken", broken.standing, [(f.code, f.line) for f in broken.findings])
+    places = [(e.line, e.value.start_mark.index) for e in read.entries.values()]
+    return (read.fields, read.start, read.end, read.body, read.findings, places)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_with_and_without_libyaml_the_answer_is_the_same(path: Path) -> None:
+    data = path.read_bytes()
+    assert answer(SLOW, data) == answer(header, data)
+
+
+@given(strategies.written_files())
+def test_any_written_file_reads_the_same_without_libyaml(written: Written) -> None:
+    assert answer(SLOW, written.data) == answer(header, written.data)
+
+
+@pytest.mark.parametrize("text", ["[" * 3000, "- " * 3000, "a: &x 1", "a: !t 1", "a: \ufffe"])
+def test_hostile_front_matter_is_refused_without_libyaml(text: str) -> None:
+    with pytest.raises(SLOW.Broken):
+        SLOW.read(f"---\n{text}\n---\n".encode())
+
+
+def test_a_broken_file_says_all_it_knows() -> None:
+    one, two = Finding("a", "first", 1), Finding("b", "second", 2)
+    broken = header.Broken(one, two, standing=Standing.WITHHELD)
+    assert (broken.findings, str(broken)) == ((one, two), "first")
