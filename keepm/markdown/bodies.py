@@ -12,7 +12,6 @@ from keepm.markdown.patching import dominant_newline
 
 _BREAK = re.compile(r"\r\n|\r")
 _LEADING = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
-_TRAILING = re.compile(r"(?:(?:\r\n|\r|\n)[ \t]*)*\Z")
 
 
 def trimmed(text: str) -> str:
@@ -21,9 +20,8 @@ def trimmed(text: str) -> str:
         return ""
     text = _BREAK.sub("\n", text)
     text = text[_LEADING.match(text).end() :]  # type: ignore[union-attr]  # matches always
-    end = len(text.rstrip())
-    found = _TRAILING.search(text, end)
-    return text[: found.start()] if found else text
+    end = text.find("\n", len(text.rstrip(" \t\n")))
+    return text if end < 0 else text[:end]
 
 
 def replaced(old: str, new: str, *, whole: str) -> str:

@@ -20,6 +20,7 @@ Tree = str | None | list["Tree"] | dict[str, "Tree"]
 
 BOM = b"\xef\xbb\xbf"
 _MOST_NESTING = 16
+_MOST_FINDINGS = 20  # of one kind; counting lines for more would take long
 
 _OPENING = re.compile(r"---[ \t]*(?:\r\n|\r|\n|\Z)")
 _CLOSING = re.compile(r"(?<=[\r\n])---[ \t]*(?:\r\n|\r|\n|\Z)")
@@ -28,12 +29,13 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _CONFLICT_START = re.compile(r"<{7}(?: |$)")
 _CONFLICT_END = re.compile(r">{7}(?: |$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+# The breaks are atomic: a CRLF read as two breaks as well would let the matching explode.
 _SECOND_BLOCK = re.compile(
-    r"(?:[ \t]*(?:\r\n|\r|\n))*"
-    r"(?P<fence>---)[ \t]*(?:\r\n|\r|\n)"
-    r"[^\s:#\-][^:\r\n]*:(?:[ \t][^\r\n]*)?(?:\r\n|\r|\n)"
+    r"(?:[ \t]*(?>\r\n|\r|\n))*+"
+    r"(?P<fence>---)[ \t]*(?>\r\n|\r|\n)"
+    r"[^\s:#\-][^:\r\n]*:(?:[ \t][^\r\n]*)?(?>\r\n|\r|\n)"
     r"(?:(?:[^\s:#\-][^:\r\n]*:(?:[ \t][^\r\n]*)?|[ \t]+[^\r\n]*|-[ \t][^\r\n]*|#[^\r\n]*|)"
-    r"(?:\r\n|\r|\n))*?"
+    r"(?>\r\n|\r|\n))*?"
     r"---[ \t]*(?:\r\n|\r|\n|\Z)"
 )
 
@@ -356,6 +358,8 @@ def _refuse_duplicates(node: Any, source: str) -> None:
             lines = _line(source, first[key.value]) + 1, _line(source, position) + 1
             message = f"the key {_name(key)} stands in lines {lines[0]} and {lines[1]}: keep one"
             findings.append(Finding("duplicate_key", message, lines[1], Severity.ERROR))
+            if len(findings) == _MOST_FINDINGS:
+                break
         else:
             first[key.value] = position
     if findings:

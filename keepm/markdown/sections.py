@@ -116,10 +116,16 @@ def _key(heading: str) -> str:
 def _in_code(lines: Sequence[str]) -> list[bool]:
     """Tell of each line whether it belongs to a closed fence; an unclosed one is plain text."""
     marks = [False] * len(lines)
+    unclosed: set[str] = set()
     number = 0
     while number < len(lines):
         found = _FENCE.match(lines[number])
-        end = _closing(lines, number + 1, found.group(1)) if found else -1
+        end = -1
+        # What nothing below closed once, nothing closes further down.
+        if found and found.group(1) not in unclosed:
+            end = _closing(lines, number + 1, found.group(1))
+            if end < 0:
+                unclosed.add(found.group(1))
         if end >= 0:
             marks[number : end + 1] = [True] * (end + 1 - number)
             number = end

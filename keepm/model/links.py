@@ -21,6 +21,7 @@ _RELATION = re.compile(
     r"(?P<word>[^\s:\[\]()`|!]+)::(?=\s)"
 )
 _HIDING = re.compile(r"\\[\\`\[!<%]|(?P<ticks>`+)|(?P<html><!--)|(?P<percent>%%)")
+_TICKS = re.compile("`+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=[\r\n])")
 _IMAGE_SIZE = re.compile(r"\d+(?:x\d+)?")
 
@@ -179,11 +180,14 @@ def _indent(line: str, *, marker: bool = False) -> int:
 def _blank_spans(text: str) -> str:
     """Blank inline code, HTML comments and `%%` comments."""
     parts: list[str] = []
-    done = position = 0
+    done = position = paragraph_end = 0
     while found := _HIDING.search(text, position):
         position = found.end()
         if found["ticks"]:
-            end = _closing_ticks(text, position, found["ticks"])
+            if paragraph_end < position:
+                blank = _BLANK_LINE.search(text, position)
+                paragraph_end = blank.start() if blank else len(text)
+            end = _closing_ticks(text, position, paragraph_end, ticks=found["ticks"])
         elif found["html"]:
             end = text.find("-->", position)
             end = len(text) if end < 0 else end + 3
@@ -199,11 +203,9 @@ def _blank_spans(text: str) -> str:
     return "".join(parts) + text[done:]
 
 
-def _closing_ticks(text: str, position: int, ticks: str) -> int:
+def _closing_ticks(text: str, position: int, limit: int, *, ticks: str) -> int:
     """Return the end of the code span opened by `ticks`, or -1: it ends within its paragraph."""
-    blank = _BLANK_LINE.search(text, position)
-    limit = blank.start() if blank else len(text)
-    for run in re.compile("`+").finditer(text, position, limit):
+    for run in _TICKS.finditer(text, position, limit):
         if len(run.group()) == len(ticks):
             return run.end()
     return -1

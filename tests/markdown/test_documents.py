@@ -6,6 +6,7 @@ import pytest
 
 from keepm.errors import InvalidIdentifier
 from keepm.markdown import documents
+from keepm.model import links
 from keepm.model.document import Damaged, Standing
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Memory, Scope
@@ -51,3 +52,26 @@ def test_a_damaged_files_id_hangs_on_its_path_alone() -> None:
     assert uuid.UUID(one.content.id)
     assert one.content.id != documents.damaged_id("Memory/global/a.md")
     assert one.content.scope == Scope("w")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nid: x\n---\n---\r\na: b\r\n" + "\r\n" * 5000 + "x",
+        "---\nid: x\n---\n" + "\r\n" * 5000 + "x",
+        "\n" * 100_000 + "\u3000",
+        "x" + "\n" * 100_000 + "\u3000x",
+        "---\n" + "a:\n" * 20_000 + "---\n",
+        "[[x]] " + "`a` b " * 20_000,
+        "[[x]] " + "[[" * 50_000,
+        "[[x]] " + "%% <!-- " * 20_000,
+        "[[x]]\n" + "```x\n" * 20_000,
+        "<<<<<<< a\n" * 20_000,
+        "> " * 50_000 + "[[x]]",
+    ],
+)
+def test_hostile_text_takes_no_more_time_than_its_length(text: str) -> None:
+    for path in ("Memory/global/a.md", "Memory/.handoffs/pending/projects/w/a.md"):
+        document = documents.read(path, text.encode())
+        if isinstance(document.content, Memory):
+            links.parse(document.content.claim.body)
