@@ -1,0 +1,1 @@
+"""How fast KeepM is, beside the raw operation in the same run: `python -m tests.benchmarks`."""
