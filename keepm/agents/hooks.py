@@ -59,6 +59,8 @@ class JsonHooks:
         text = file.text
         if not text.strip():
             return text
+        if original is None and not any(_ours(text, *each) for each in EVENTS):
+            return text
         for event, verb in EVENTS:
             if original is not None and original.strip() and _ours(original, event, verb):
                 node = earlier(original, "hooks", event)

@@ -161,15 +161,12 @@ def _without(present: bytes, record: FileRecord | None, merges: Sequence[Merge])
     if record is not None and Checksum.of(present) == record.written:
         return record.original
     file = TextFile.parse(present)
-    before = None
-    if record is not None and record.original is not None:
-        before = TextFile.parse(record.original).text
+    before = None if record is None else TextFile.parse(record.original or b"").text
     text = file.text
     for merge in merges:
         text = merge.take_out(file.with_text(text), before)
-    if not text and (record is None or record.original is None):
-        return None
-    return file.with_text(text).encode()
+    was_absent = text != file.text if record is None else record.original is None
+    return None if not text and was_absent else file.with_text(text).encode()
 
 
 # ---- files -------------------------------------------------------------------------------------

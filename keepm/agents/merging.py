@@ -1,8 +1,9 @@
 """What setup puts into a file, and how it takes it out again.
 
 A merge adds our part and nothing else; taking out leaves what everyone else wrote. `original`
-is the text from before setup, where a record of it is left: what the file held then in our
-place comes back.
+is the text from before setup (empty when there was no file): what it held in our place comes
+back, and what setup made around our part goes. It is `None` where no record is left; then a file
+without our part stays as it is.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ class JsonServer:
 
     def take_out(self, file: TextFile, original: str | None) -> str:
         if not file.text.strip():
+            return file.text
+        if original is None and jsonedit.find_node(file.text, ("mcpServers", SERVER)) is None:
             return file.text
         text = jsonedit.remove(file.text, ("mcpServers", SERVER))
         before = earlier(original, "mcpServers", SERVER)
