@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,11 @@ def tools() -> list[dict[str, Any]]:
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Return the parser of each command and of each of its actions, by its words."""
     found: dict[str, argparse.ArgumentParser] = {}
-    for name, parser in _below(command_line._parser(command_line._VERBS)):
+    for name, parser, _ in _below(command_line._parser(command_line._VERBS)):
         found[name] = parser
-        found.update({f"{name} {action}": inner for action, inner in _below(parser)})
+        for action, inner, says in _below(parser):
+            inner.description = inner.description or f"{says[:1].upper()}{says[1:]}."
+            found[f"{name} {action}"] = inner
     return found
 
 
@@ -100,7 +102,7 @@ def _tool(tool: dict[str, Any]) -> str:
         " ".join(tool["description"].split()),
         f"*{tool['title']}; {', '.join(marks)}.*",
         table(
-            ("parameter", "type", "", "meaning"),
+            ("parameter", "type", "given", "meaning"),
             (
                 (
                     f"`{name}`",
@@ -118,6 +120,9 @@ def _tool(tool: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
+_PLAIN = {"string": "text"}
+
+
 def _type(rule: dict[str, Any]) -> str:
     if "enum" in rule:
         return " or ".join(f"`{value}`" for value in rule["enum"])
@@ -128,7 +133,7 @@ def _type(rule: dict[str, Any]) -> str:
     if "pattern" in rule:
         return f"text like `{rule['pattern']}`"
     least = "1 to " if rule.get("minLength") == 1 else "at most "
-    return f"text, {least}{rule['maxLength']}" if "maxLength" in rule else str(rule["type"])
+    return f"text, {least}{rule['maxLength']}" if "maxLength" in rule else _PLAIN.get(rule["type"], rule["type"])
 
 
 def _default(rule: dict[str, Any]) -> str:
@@ -141,10 +146,13 @@ def _default(rule: dict[str, Any]) -> str:
 # ---- the command line --------------------------------------------------------------------------
 
 
-def _below(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def _below(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser, str]]:
+    """Yield the sub-commands of a parser: name, parser, and the line its list has for it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices.items()
+            says = {each.dest: each.help or "" for each in action._choices_actions}
+            for name, inner in action.choices.items():
+                yield name, inner, says[name]
 
 
 def _command_pages() -> str:
@@ -174,7 +182,8 @@ def _argument(action: argparse.Action) -> str:
         value = str(action.metavar or action.dest.upper())
     if not action.option_strings:
         return f"`{value}`" + (" (optional)" if action.nargs == "?" else "")
-    return ", ".join(f"`{flag}`" for flag in action.option_strings) + (f" `{value}`" * bool(value))
+    last = f"{action.option_strings[-1]} {value}".strip()
+    return ", ".join(f"`{flag}`" for flag in (*action.option_strings[:-1], last))
 
 
 def _settings() -> str:
@@ -221,7 +230,7 @@ def _limits() -> str:
     )
 
 
-_PARTS = {
+_PARTS: dict[str, Callable[[], str]] = {
     "tools": _tool_pages,
     "commands": _command_pages,
     "settings": _settings,
