@@ -134,15 +134,21 @@ def install(
         key: value for key, value in environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")
     }
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not (place / _PYTHON).exists():
+    is_new = not (place / _PYTHON).exists()
+    if is_new:
         python = os.path.realpath(installation.python)
         _run([uv, "venv", "--quiet", "--clear", "--python", python, str(place)], variables)
     command = [uv, "pip", "install", "--quiet", "--python", str(place / _PYTHON)]
     command += ["--compile-bytecode", "--reinstall-package", "keepm", *installation.source]
     try:
-        _run([*command, "--offline"], variables)
+        try:
+            _run([*command, "--offline"], variables)
+        except InstallFailed:
+            _run(command, variables)
     except InstallFailed:
-        _run(command, variables)
+        if is_new:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
 
 
 def _run(command: list[str], environ: Mapping[str, str]) -> None:
@@ -179,7 +185,7 @@ def _source(noted: Mapping[str, object]) -> tuple[str, ...]:
         kind, commit = version_control.get("vcs"), version_control.get("commit_id")
         return (f"keepm @ {kind}+{url}@{commit}",)
     if url.startswith("file:"):
-        path = url2pathname(unquote(urlsplit(url).path))
-        # A checkout is followed as it changes; an archive is a fixed thing.
-        return ("--editable", path) if "dir_info" in noted else (path,)
+        # A copy, of a checkout too: a server that ran from there would leave compiled modules
+        # in it, and stop when it is moved. Setup run again brings the copy up to date.
+        return (url2pathname(unquote(urlsplit(url).path)),)
     return (f"keepm @ {url}",) if url else (f"keepm=={__version__}",)

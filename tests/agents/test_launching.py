@@ -68,7 +68,7 @@ def test_an_environments_own_cache_tag_does_not_count(tmp_path: Path) -> None:
     ("noted", "source"),
     [
         ({}, ("keepm==4.0.0.dev0",)),
-        ({"url": "file:///a%20b/keepm", "dir_info": {}}, ("--editable", "/a b/keepm")),
+        ({"url": "file:///a%20b/keepm", "dir_info": {}}, ("/a b/keepm",)),
         ({"url": "file:///w/keepm.whl", "archive_info": {}}, ("/w/keepm.whl",)),
         (
             {"url": "https://x.test/k", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
