@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from keepm.markdown import scalars
@@ -13,6 +14,10 @@ from keepm.model.approval import Channel
 from keepm.model.handoff import Handoff, HandoffStatus
 from keepm.model.memory import GLOBAL, Claim, Kind, Language, Memory, Scope, Status
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
+
+# A busy machine is no failure: laws are about answers, never about time.
+settings.register_profile("keepm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("keepm")
 
 AWKWARD = (
     "yes",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 
 from keepm.errors import InvalidIdentifier, Problem
-from keepm.markdown.header import BOM, Broken
+from keepm.markdown.header import BOM
+from keepm.markdown.tree import Broken
 from keepm.model import layout
 from keepm.model.checksum import Checksum
 from keepm.model.document import Damaged, Document, Finding, Standing

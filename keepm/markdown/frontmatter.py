@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from keepm.errors import MalformedDocument, Problem
 from keepm.markdown import header, patching, scalars
-from keepm.markdown.header import Broken, Header, Tree
+from keepm.markdown.header import Header
 from keepm.markdown.scalars import Value
+from keepm.markdown.tree import Broken, Tree
 from keepm.model.document import Finding
 
 __all__ = ["Broken", "Parsed", "Tree", "Value", "examine", "parse", "patch", "render"]

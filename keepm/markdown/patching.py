@@ -14,8 +14,9 @@ from typing import Any
 
 from keepm.errors import MalformedDocument
 from keepm.markdown import scalars
-from keepm.markdown.header import Entry, Header, Tree, is_null, wiki_link
+from keepm.markdown.header import Header
 from keepm.markdown.scalars import Value
+from keepm.markdown.tree import Entry, Tree, is_null, wiki_link
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _COLON = re.compile(r"[ \t]*:")
