@@ -375,7 +375,7 @@ def _target(vault: Vault, suggestion: Suggestion) -> NoteRow | None:
 
 
 def _require_unheld(desk: Desk, claim: Claim) -> None:
-    holder = desk.slot_holder(claim.slot, claim.scope)
+    holder = desk.slot_holder(claim)
     if holder is not None:
         raise AlreadyExists(
             f"the slot '{claim.name}' is held by an active note",

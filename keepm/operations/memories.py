@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from keepm.errors import AlreadyExists, InvalidInput, WrongState
 from keepm.index import catalog, graph
 from keepm.index.graph import Direction
+from keepm.markdown import bodies
 from keepm.markdown import memories as codec
 from keepm.model import identity, layout, memory
 from keepm.model.document import AnyDocument, Damaged, Document
@@ -231,12 +232,12 @@ def delete(vault: Vault, caller: Caller, identifier: str, proof: WriteProof) -> 
 
 
 def normal(claim: Claim) -> Claim:
-    """Return the claim as it is stored: trimmed, lists without twins, one newline at the end."""
+    """Return the claim as it is read back: trimmed, and lists without twins."""
     return replace(
         claim,
         name=claim.name.strip(),
         description=claim.description.strip(),
-        body=normal_body(claim.body),
+        body=bodies.trimmed(claim.body),
         tags=memory.distinct(claim.tags),
         aliases=tuple(
             alias
@@ -245,15 +246,6 @@ def normal(claim: Claim) -> Claim:
         ),
         sources=memory.distinct(claim.sources, fold=False),
     )
-
-
-def normal_body(body: str) -> str:
-    """Return a body without blank lines around it; what is inside stays as it is."""
-    lines = body.split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    text = "\n".join(lines).rstrip()
-    return f"{text}\n" if text else ""
 
 
 def edited(desk: Desk, old: Memory, edit: MemoryEdit) -> Memory:
@@ -266,7 +258,7 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit) -> Memory:
     """
     changes = edit.claim
     if changes.body is not None:
-        changes = replace(changes, body=normal_body(changes.body))
+        changes = replace(changes, body=bodies.trimmed(changes.body))
     claim = memory.apply(old.claim, changes)
     status = edit.status or old.status
     if claim == old.claim and status is old.status:
@@ -303,7 +295,7 @@ def require_free_slot(desk: Desk, claim: Claim, *, but: str | None) -> None:
     Raises:
         AlreadyExists: naming that note.
     """
-    holder = desk.slot_holder(claim.slot, claim.scope)
+    holder = desk.slot_holder(claim)
     if holder is not None and holder.id != but:
         raise AlreadyExists(
             f"the slot '{claim.name}' is held by an active note",

@@ -25,7 +25,7 @@ from keepm.model import layout
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Document
 from keepm.model.handoff import Handoff
-from keepm.model.memory import Memory, Scope
+from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
 from keepm.operations import identifying, sync
 from keepm.operations.vault import Caller, Vault
@@ -93,10 +93,29 @@ class Desk:
         document = self._current(identifier, identifying.handoff_path)
         return self._proven(identifying.as_handoff(document), proof)
 
-    def slot_holder(self, slot: str, scope: Scope) -> NoteRow | None:
-        """Return the active note that holds this slot in exactly this scope."""
-        rows = catalog.find_slot(self.vault.database, slot, scope)
+    def slot_holder(self, claim: Claim) -> NoteRow | None:
+        """Return the active note that holds a claim's slot in exactly its scope."""
+        holder = self._slot_holder(claim)
+        if holder is None and self._is_behind(layout.memory_path(claim.scope, claim.name)):
+            self._look_again()
+            holder = self._slot_holder(claim)
+        return holder
+
+    def _slot_holder(self, claim: Claim) -> NoteRow | None:
+        rows = catalog.find_slot(self.vault.database, claim.slot, claim.scope)
         return next((row for row in rows if row.status == "active"), None)
+
+    def _is_behind(self, path: str) -> bool:
+        """Tell whether a file stands there that the index hasn't seen: made by hand just now."""
+        return (
+            not self._looked_again
+            and catalog.note_by_path(self.vault.database, path) is None
+            and reader.state(self.vault.root, path) is not None
+        )
+
+    def _look_again(self) -> None:
+        self._looked_again = True
+        sync.reconcile(self.vault)
 
     def _proven(self, document: Document[Content], proof: WriteProof) -> Document[Content]:
         if document.checksum != proof.checksum:
@@ -117,8 +136,7 @@ class Desk:
         except NotFound:
             if self._looked_again:
                 raise
-        self._looked_again = True
-        sync.reconcile(self.vault)
+        self._look_again()
         return self._read(find(self.vault, identifier))
 
     def _read(self, path: str) -> AnyDocument:

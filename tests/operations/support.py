@@ -107,13 +107,13 @@ class Machine:
         return list((self.folder / "data/indexes").glob("*.sqlite3*"))
 
 
-def claim(name: str = "build-command", **fields: object) -> Claim:
+def claim(slot: str = "build-command", /, **fields: object) -> Claim:
     """Make a claim that meets every rule, with the given fields."""
     values: dict[str, object] = {
-        "name": name,
-        "description": f"What {name} is",
+        "name": slot,
+        "description": f"What {slot} is",
         "kind": Kind.REFERENCE,
-        "body": f"The text of {name}.\n",
+        "body": f"The text of {slot}.\n",
         "scope": WIDGETS,
         **fields,
     }
