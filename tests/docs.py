@@ -1,6 +1,6 @@
 """The parts of the documentation that are made from the code: tools, commands, settings, limits.
 
-    python -m tests.docs        writes them anew; `tests/test_docs.py` compares them
+python -m tests.docs        writes them anew; `tests/test_docs.py` compares them
 """
 
 from __future__ import annotations
@@ -133,7 +133,11 @@ def _type(rule: dict[str, Any]) -> str:
     if "pattern" in rule:
         return f"text like `{rule['pattern']}`"
     least = "1 to " if rule.get("minLength") == 1 else "at most "
-    return f"text, {least}{rule['maxLength']}" if "maxLength" in rule else _PLAIN.get(rule["type"], rule["type"])
+    return (
+        f"text, {least}{rule['maxLength']}"
+        if "maxLength" in rule
+        else _PLAIN.get(rule["type"], rule["type"])
+    )
 
 
 def _default(rule: dict[str, Any]) -> str:
