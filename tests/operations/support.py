@@ -26,6 +26,22 @@ from keepm.tokens import WriteProof
 AGENT = Caller(surface="mcp", channel=Channel.RELAYED, client="tester", client_version="1")
 CONTRACT = "## Decision and constraints\n\nUse it.\n\n## Reproducible parameters\n\n- port 9721\n"
 WIDGETS = Scope("widgets")
+HAND_MADE = (
+    "\ufeff---\r\n"
+    "id: 6f0c0a4e-51a5-4a7e-9a57-3d1f5a3c0001\r\n"
+    "# why: asked twice\r\n"
+    "name:   'build-command'   # the slot\r\n"
+    "rating: {stars: 5}\r\n"
+    "description: How to build\r\n"
+    "tags: [ci,  docker]\r\n"
+    "kind: reference\r\n"
+    "状态: 人写的\r\n"
+    "---\r\n"
+    "\r\n"
+    "    indented first line\r\n"
+    "--- not a rule\r\n"
+)
+"""A note as a person may have it: BOM, CRLF, comments, unknown keys, odd quoting."""
 
 
 class FixedClock:
