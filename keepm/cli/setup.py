@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from keepm import config
 from keepm.agents import handshake, hosts, installing, launching, onboarding
 from keepm.agents.hosts import Host
 from keepm.agents.installing import FileChange
+from keepm.agents.launching import Candidate
 from keepm.agents.merging import Program
 from keepm.agents.onboarding import Wish
 from keepm.agents.report import Report
@@ -92,39 +93,70 @@ def run(args: argparse.Namespace) -> int:
             hint="Give --yes to accept what is proposed, or --dry-run to see it.",
         )
     environ = config.environment()
-    wanted = _wanted_hosts(args.agent, top, environ)
-    hooks = not args.no_hooks
     chosen = {name: str(value) for name, value in given.items()}
     if "root" in chosen:
-        chosen["root"] = str(settings.root)
-    if asks:
-        from keepm.cli import wizard
-
-        answers = wizard.ask(settings, top, wanted, project_id=args.project_id, hooks=hooks)
-        if answers is None:
-            output.say("keepm: nothing was changed")
-            return output.USAGE
-        settings, wanted, hooks = answers.settings, answers.hosts, answers.hooks
-        chosen |= answers.chosen
-        project_id = answers.project_id
-    else:
-        project_id = _project_id(args.project_id, settings)
-
-    wish = Wish(settings, top, wanted, project_id, Program("keepm"), hooks, tuple(chosen.items()))
-    # Once without the command: a file that can't be changed is refused before anything starts.
-    onboarding.prepare(wish, environ)
+        chosen["root"] = str(settings.root)  # absolute, whatever folder it was given from
+    wish = (_asked if asks else _unasked)(args, settings, top, chosen)
+    # Before anything is started or installed: a file that can't be changed ends it here, and so
+    # does the owner's no.
+    if wish is not None:
+        plan = onboarding.prepare(wish, environ)
+    if wish is None or (asks and not _confirmed(plan.changes)):
+        output.say("keepm: nothing was changed")
+        return output.USAGE
     wish = replace(wish, program=_program(settings, environ, prepare=not args.dry_run))
     plan = onboarding.prepare(wish, environ)
     if args.dry_run:
         changes = (onboarding.settings_change(wish), *plan.changes)
-        return _show_diff(args, changes, f"Vault: {settings.root}; project: {project_id}")
-    if asks and not wizard.confirm(plan.changes):
-        output.say("keepm: nothing was changed")
-        return output.USAGE
+        return _show_diff(args, changes, f"Vault: {settings.root}; project: {wish.project_id}")
     output.say("keepm: writing, then starting the registered server to check it …")
     report = onboarding.carry_out(wish, plan, environ)
     output.emit(args, text=_text(report), data=_data(report))
     return output.FINDINGS if report.failed else output.OK
+
+
+def _unasked(
+    args: argparse.Namespace, settings: Settings, top: Path, chosen: Mapping[str, str]
+) -> Wish:
+    """Return what setup does by itself."""
+    environ = config.environment()
+    return Wish(
+        settings,
+        top,
+        _wanted_hosts(args.agent, top, environ),
+        _project_id(args.project_id, settings),
+        _likely(settings, environ),
+        hooks=not args.no_hooks,
+        chosen=tuple(chosen.items()),
+    )
+
+
+def _asked(
+    args: argparse.Namespace, settings: Settings, top: Path, chosen: Mapping[str, str]
+) -> Wish | None:
+    """Return what the owner answers, or nothing when the questions are stopped."""
+    from keepm.cli import wizard
+
+    environ = config.environment()
+    wanted = _wanted_hosts(args.agent, top, environ)
+    answers = wizard.ask(settings, top, wanted, project_id=args.project_id, hooks=not args.no_hooks)
+    if answers is None:
+        return None
+    return Wish(
+        answers.settings,
+        top,
+        answers.hosts,
+        answers.project_id,
+        _likely(settings, environ),
+        hooks=answers.hooks,
+        chosen=tuple({**chosen, **answers.chosen}.items()),
+    )
+
+
+def _confirmed(changes: Sequence[FileChange]) -> bool:
+    from keepm.cli import wizard
+
+    return wizard.confirm(changes)
 
 
 def _remove(args: argparse.Namespace, settings: Settings, top: Path) -> int:
@@ -213,13 +245,28 @@ def _project_id(given: str | None, settings: Settings) -> str:
     return proposed.project_id
 
 
+def _ways(settings: Settings, environ: Mapping[str, str]) -> Iterator[Candidate]:
+    return launching.candidates(launching.Installation.current(), environ, settings.data_dir)
+
+
+def _likely(settings: Settings, environ: Mapping[str, str]) -> Program:
+    """Return the command that will most likely be registered; nothing is started for it."""
+    return next((way.program for way in _ways(settings, environ)), Program("keepm"))
+
+
 def _program(settings: Settings, environ: Mapping[str, str], *, prepare: bool) -> Program:
-    ways = launching.candidates(launching.Installation.current(), environ, settings.data_dir)
+    """Return the command to register, proven by its answer.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
     apart = handshake.host_environment(environ)
     if prepare:
         output.say("keepm: looking for a lasting way to start this KeepM …")
     return launching.choose(
-        ways, lambda program: handshake.greet(program.line(), apart), prepare=prepare
+        _ways(settings, environ),
+        lambda program: handshake.greet(program.line(), apart),
+        prepare=prepare,
     ).program
 
 

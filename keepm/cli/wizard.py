@@ -103,6 +103,8 @@ def confirm(changes: Sequence[FileChange]) -> bool:
 
 def _explained(settings: Settings) -> str:
     proposed = _proposed(settings)
+    if proposed.note:
+        questionary.print(proposed.note)
     if proposed.known:
         return f"Project id ('{proposed.project_id}' is in use: the same project, or another id?)"
     return f"Project id (proposed from: {proposed.source})"
