@@ -62,9 +62,7 @@ def connect(machine: Machine) -> Iterator[Callable[..., Tools]]:
 
 
 @pytest.fixture(params=["auto", "legacy"])
-def tools(
-    request: pytest.FixtureRequest, machine: Machine, connect: Callable[..., Tools]
-) -> Tools:
+def tools(request: pytest.FixtureRequest, machine: Machine, connect: Callable[..., Tools]) -> Tools:
     """A client of the project `widgets`, in each of the protocol's two eras."""
     return connect(machine.folder / "work/widgets", request.param)
 

@@ -18,10 +18,11 @@ from keepm.index.database import Database
 from keepm.index.rows import NoteRow, storable
 from keepm.model import identity, layout
 from keepm.model.document import AnyDocument, Damaged, Severity, Standing
-from keepm.model.handoff import Handoff
+from keepm.model.handoff import Handoff, HandoffStatus
+from keepm.model.layout import Shelf
 from keepm.model.links import WikiLink
-from keepm.model.memory import Memory, Scope, Status, source_path
-from keepm.model.proposal import Proposal
+from keepm.model.memory import Claim, Kind, Memory, Scope, Status, source_path
+from keepm.model.proposal import Proposal, ProposalStatus
 
 ROLE_ID, ROLE_NAME, ROLE_ALIAS, ROLE_STEM = range(4)
 """How a handle names a note; the lower, the stronger."""
@@ -126,7 +127,9 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
         _store_file(connection, row)
     for row in batch.touched:
         _restamp(connection, row)
-    connection.executemany("INSERT OR REPLACE INTO approvals VALUES (?, ?)", batch.approvals.items())
+    connection.executemany(
+        "INSERT OR REPLACE INTO approvals VALUES (?, ?)", batch.approvals.items()
+    )
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
 
 
@@ -188,7 +191,7 @@ def _store(connection: sqlite3.Connection, entry: Entry) -> None:
         case Memory() as memory:
             _store_memory(connection, entry, memory)
         case Damaged() as damaged:
-            _store_damaged(connection, entry, damaged)
+            _store_unreadable(connection, entry, damaged)
         case Proposal() as proposal:
             _store_proposal(connection, document, proposal)
         case Handoff() as handoff:
@@ -248,6 +251,35 @@ def _store_memory(connection: sqlite3.Connection, entry: Entry, memory: Memory) 
         sources=_APART.join(paths),
         body=claim.body,
     )
+
+
+def _store_unreadable(connection: sqlite3.Connection, entry: Entry, damaged: Damaged) -> None:
+    """Store a file whose metadata can't be read, by the place where it lies.
+
+    What lies in the Inbox or among the handoffs is never searched, damaged or not.
+    """
+    document = entry.document
+    place = layout.place(document.path)
+    assert place is not None
+    match place.shelf:
+        case Shelf.MEMORY:
+            _store_damaged(connection, entry, damaged)
+        case Shelf.PROPOSAL | Shelf.ARCHIVED_PROPOSAL:
+            waits = place.shelf is Shelf.PROPOSAL
+            status = ProposalStatus.PENDING if waits else ProposalStatus.REJECTED
+            claim = Claim(damaged.name, "", Kind.REFERENCE, "", scope=place.scope)
+            _store_proposal(connection, document, Proposal(damaged.id, claim, "", status=status))
+        case Shelf.HANDOFF | Shelf.ARCHIVED_HANDOFF:
+            active = place.shelf is Shelf.HANDOFF
+            handoff = Handoff(
+                damaged.id,
+                place.scope.key,
+                title=damaged.name,
+                goal="",
+                current_state="",
+                status=HandoffStatus.ACTIVE if active else HandoffStatus.COMPLETED,
+            )
+            _store_handoff(connection, document, handoff)
 
 
 def _store_damaged(connection: sqlite3.Connection, entry: Entry, damaged: Damaged) -> None:

@@ -19,11 +19,12 @@ from keepm.errors import (
 )
 from keepm.model.memory import GLOBAL, ClaimEdit, Kind
 from keepm.model.proposal import ProposalStatus, TargetAction
-from keepm.operations import inbox, memories
+from keepm.operations import inbox, memories, retrieval
 from keepm.operations.inbox import InboxFilter, Suggestion, SuggestionEdit
+from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from keepm.tokens import WriteProof
-from tests.operations.support import AGENT, CONTRACT, FixedClock, Machine, claim, events
+from tests.operations.support import AGENT, CONTRACT, FixedClock, Machine, claim, events, look
 
 
 def suggest(slot: str = "build-command", **fields: object) -> Suggestion:
@@ -240,14 +241,12 @@ def test_a_hand_edited_proposal_is_read_again_before_a_decision(
 ) -> None:
     made = inbox.propose(vault, AGENT, suggest())
     machine.put(made.document.path, made.document.data + b"More.\n")
-    for attempt in (
-        lambda: inbox.reject(vault, AGENT, "build-command", decided(made)),
-        lambda: inbox.update(
+    with pytest.raises(ChecksumMismatch):
+        inbox.reject(vault, AGENT, "build-command", decided(made))
+    with pytest.raises(ChecksumMismatch):
+        inbox.update(
             vault, AGENT, "build-command", SuggestionEdit(ClaimEdit(body="x")), decided(made)
-        ),
-    ):
-        with pytest.raises(ChecksumMismatch):
-            attempt()
+        )
     assert machine.files() == {made.document.path: made.document.data + b"More.\n"}
 
 
@@ -310,18 +309,22 @@ def test_a_reason_over_the_limit_is_refused(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("left", [0.6, 0.0], ids=["cut to 60 %", "empty"])
-def test_a_torn_proposal_is_shown_and_not_decided(
+def test_a_torn_proposal_is_shown_and_neither_decided_nor_found(
     vault: Vault, machine: Machine, left: float
 ) -> None:
     """Case 49: an item that was cut off is never written back or approved."""
-    made = inbox.propose(vault, AGENT, suggest(description="Says much. " * 30))
+    made = inbox.propose(vault, AGENT, suggest(description="A canary sings. " * 30))
     torn = made.document.data[: int(len(made.document.data) * left)]
-    assert b"\n---\n" not in torn[4:]
     machine.put(made.document.path, torn)
+    look(vault)
 
-    reading = inbox.read(vault, "build-command", max_chars=9999)
-    assert reading.token is None or left == 0.0
-    token = reading.token or vault.tokens.issue("x", reading.document.checksum)
-    with pytest.raises((MalformedDocument, TokenInvalid, InvalidInput)):
-        inbox.reject(vault, AGENT, "build-command", WriteProof(token, reading.document.checksum))
+    (item,) = inbox.list_page(vault, InboxFilter(), limit=9).items
+    reading = inbox.read(vault, item.row.id, max_chars=9999)
+    checksum = reading.document.checksum
+    forged = WriteProof(vault.tokens.issue(reading.document.content.id, checksum), checksum)
+    with pytest.raises(MalformedDocument):
+        inbox.reject(vault, AGENT, item.row.id, forged)
     assert machine.files() == {made.document.path: torn}
+    assert retrieval.search(vault, Wanted("canary sings")).total == 0
+    with pytest.raises(NotFound):
+        memories.read(vault, item.row.id, max_chars=9)
