@@ -82,7 +82,7 @@ def _digest(given: dict[str, Any], root: str | None) -> str:
 
     from keepm import config
     from keepm.agents import policy
-    from keepm.operations import digest, places, projects
+    from keepm.operations import digest, places, recognition
 
     where = given.get("cwd")
     settings = config.load(
@@ -92,7 +92,7 @@ def _digest(given: dict[str, Any], root: str | None) -> str:
     found: list[tuple[Path, str, str | None]] = []
 
     def locate() -> None:
-        project_id = projects.resolve(settings).project_id
+        project_id = recognition.resolve(settings).project_id
         found.append((places.index_path(settings), places.vault_id(settings), project_id))
 
     # The index's name is a hash of the root's real path, and projects are compared by their
