@@ -96,9 +96,9 @@ def links(
         numbers = _numbers(connection, note_id, visibility)
         found: list[LinkRow] = []
         for number in numbers:
-            if direction is not Direction.BACK:
+            if direction != Direction.BACK:
                 found += _forward(connection, number, visibility, relation=relation)
-        if direction is not Direction.FORWARD:
+        if direction != Direction.FORWARD:
             for number in numbers:
                 found += _back(connection, number, visibility, relation=relation)
     return found[offset : offset + limit], len(found)

@@ -82,7 +82,7 @@ def search(db: Database, query: Query) -> SearchResult:
     terms = query_terms(text, limit=_MOST_TERMS)
     condition, values = _conditions(query)
     with db.reading() as connection:
-        searched = _count(connection, condition, values)
+        searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
         match, frequencies = _match(connection, terms)
         lexical: list[tuple[int, float]] = []
@@ -139,10 +139,13 @@ def _conditions(query: Query) -> tuple[str, Parameters]:
     return " AND ".join(parts), values
 
 
-def _count(connection: sqlite3.Connection, condition: str, values: Parameters) -> int:
+def _searched(connection: sqlite3.Connection, query: Query) -> int:
+    """Count the notes a query can see, whatever else it asks for."""
+    seen, values = rows.visible("scope", query.visibility)
+    statuses, more = rows.one_of("status", query.statuses)
     (count,) = connection.execute(
-        f"SELECT count(*) FROM notes AS n WHERE {condition}",  # noqa: S608 (our own condition)
-        values,
+        f"SELECT count(*) FROM notes WHERE {seen} AND {statuses} AND standing <> ?",  # noqa: S608
+        [*values, *more, str(Standing.WITHHELD)],
     ).fetchone()
     return int(count)
 
@@ -198,10 +201,14 @@ def _lexical(
     weights = ", ".join(map(str, WEIGHTS))
     others = f" AND n.number NOT IN ({', '.join(map(str, without))})" if without else ""
     found = connection.execute(
-        f"SELECT n.number, bm25(terms, {weights}) AS score, count(*) OVER ()"  # noqa: S608
-        " FROM terms JOIN notes AS n ON n.number = terms.rowid"
-        f" WHERE terms MATCH ? AND {condition}{others}"
-        " ORDER BY score, n.scope = '', n.name, n.path LIMIT ?",
+        "WITH matching AS MATERIALIZED ("  # noqa: S608
+        f"SELECT n.number, bm25(terms, {weights}) AS score, n.scope = '' AS is_global,"
+        " n.name, n.path"
+        # CROSS JOIN: the full text first, then its notes, whatever the planner thinks.
+        " FROM terms CROSS JOIN notes AS n ON n.number = terms.rowid"
+        f" WHERE terms MATCH ? AND {condition}{others})"
+        " SELECT number, score, (SELECT count(*) FROM matching) FROM matching"
+        " ORDER BY score, is_global, name, path LIMIT ?",
         # One row at least, since the count of all comes with the rows.
         [match, *values, max(limit, 1)],
     ).fetchall()
