@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from keepm.operations.vault import Vault
-from tests.operations.support import FixedClock, Machine
+from tests.operations.support import FixedClock, Machine, Opening
 
 if TYPE_CHECKING:
     from tests.mcp.client import Tools
@@ -30,7 +30,7 @@ def clock(machine: Machine) -> FixedClock:
 
 
 @pytest.fixture
-def opened(machine: Machine) -> Iterator[Callable[[Path | None], Vault]]:
+def opened(machine: Machine) -> Iterator[Opening]:
     """Open the machine's vault from a folder; closed when the test ends."""
     with ExitStack() as stack:
 
@@ -43,7 +43,7 @@ def opened(machine: Machine) -> Iterator[Callable[[Path | None], Vault]]:
 
 
 @pytest.fixture
-def vault(machine: Machine, opened: Callable[[Path | None], Vault]) -> Vault:
+def vault(machine: Machine, opened: Opening) -> Vault:
     """The vault, seen from the project `widgets`."""
     return opened(machine.folder / "work/widgets")
 

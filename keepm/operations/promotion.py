@@ -50,7 +50,8 @@ def promote(
     The proposal and every note it touches change together or not at all.
 
     Raises:
-        ApprovalRequired: the caller's channel is below the minimum for this kind.
+        ApprovalRequired: the caller's channel is below the minimum for the proposal's kind or
+            the target's.
         NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead: of the
             proposal or the target; a proposal that corrects a note needs that note's proof.
         WrongState: it was decided already, or the target isn't active.
@@ -68,6 +69,9 @@ def promote(
         vault.approval.require(caller.channel, kind=proposal.claim.kind)
         memory.check(proposal.claim, vault.policy, today=vault.today())
         aim = _aim(desk, proposal, target)
+        if aim is not None:
+            # What guards the target's kind guards it from a proposal of another kind too.
+            vault.approval.require(caller.channel, kind=aim.content.claim.kind)
         memory_id, changes = _into_memory(desk, caller, proposal, aim)
         filed = replace(
             proposal,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ import tomli_w
 from keepm import config
 from keepm.config import Settings
 from keepm.model.approval import Channel
+from keepm.model.handoff import HandoffEdit
 from keepm.model.memory import Claim, ClaimEdit, Kind, Scope
 from keepm.operations import memories, sync
 from keepm.operations.memories import MemoryEdit, MemoryWritten
@@ -26,6 +27,17 @@ from keepm.tokens import WriteProof
 AGENT = Caller(surface="mcp", channel=Channel.RELAYED, client="tester", client_version="1")
 CONTRACT = "## Decision and constraints\n\nUse it.\n\n## Reproducible parameters\n\n- port 9721\n"
 WIDGETS = Scope("widgets")
+HANDOFF = HandoffEdit(
+    title="Move to pnpm",
+    goal="One package manager.",
+    current_state="Half of the packages are moved.",
+    completed=("the root",),
+    unresolved=("who owns the cache?",),
+    next_steps=("move web", "move api"),
+    verification=("run the tests",),
+)
+Opening = Callable[[Path | None], Vault]
+"""Opens the machine's vault from a project's folder, or from one that isn't set up."""
 HAND_MADE = (
     "\ufeff---\r\n"
     "id: 6f0c0a4e-51a5-4a7e-9a57-3d1f5a3c0001\r\n"
