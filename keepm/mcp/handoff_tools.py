@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastmcp import FastMCP
 from pydantic import MISSING, Field
 
+from keepm.mcp import handoff_views as views
 from keepm.mcp import parameters as p
-from keepm.mcp import views
+from keepm.mcp.handoff_views import HandoffAnswer
 from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
-from keepm.mcp.views import HandoffAnswer
 from keepm.model.handoff import HandoffEdit
 from keepm.model.memory import Language
 from keepm.operations import handoffs

@@ -8,12 +8,9 @@ from fastmcp import FastMCP
 from pydantic import MISSING, Field
 
 from keepm.errors import ConfirmationRequired, InvalidInput, Problem
+from keepm.mcp import inbox_views as views
 from keepm.mcp import parameters as p
-from keepm.mcp import views
-from keepm.mcp.memory_tools import claim_edit
-from keepm.mcp.session import Session
-from keepm.mcp.tools import tool
-from keepm.mcp.views import (
+from keepm.mcp.inbox_views import (
     InboxList,
     PromotedView,
     ProposalChanged,
@@ -21,11 +18,15 @@ from keepm.mcp.views import (
     ProposalRead,
     PruneAnswer,
 )
+from keepm.mcp.memory_tools import claim_edit
+from keepm.mcp.session import Session
+from keepm.mcp.tools import tool
 from keepm.model.memory import Claim, Kind, Language
 from keepm.model.proposal import ProposalStatus, TargetAction
-from keepm.operations import inbox, promotion, pruning
-from keepm.operations.inbox import InboxFilter, Suggestion, SuggestionEdit
+from keepm.operations import inbox, promotion, pruning, waiting
+from keepm.operations.inbox import Suggestion, SuggestionEdit
 from keepm.operations.promotion import Target
+from keepm.operations.waiting import InboxFilter
 from keepm.tokens import WriteProof
 
 
@@ -101,7 +102,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             kind=Kind(chosen) if chosen else None,
             overdue_only=review_overdue,
         )
-        page = inbox.list_page(session.vault(), wanted, limit=limit, offset=offset)
+        page = waiting.list_page(session.vault(), wanted, limit=limit, offset=offset)
         return views.inbox_list(page, offset=offset)
 
     @tool(server, session, "Read a proposal", reads=True)

@@ -15,7 +15,7 @@ from keepm.index import graph
 from keepm.index.graph import Direction
 from keepm.index.rows import NoteRow
 from keepm.model.handoff import Handoff, HandoffStatus
-from keepm.operations import answers, handoffs, inbox, retrieval, sync
+from keepm.operations import answers, handoffs, retrieval, sync, waiting
 from keepm.operations.answers import ContextAnswer, ContextHandoff, ContextItem, InboxCounts
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
@@ -39,13 +39,13 @@ def context(
     """Return what a task should know, in at most `max_chars` characters all told."""
     state = sync.refresh(vault)
     candidates, weak, reason = _candidates(vault, query, limit)
-    waiting = inbox.summary(vault)
+    counts = waiting.summary(vault)
     hints = retrieval.conflict_hints(vault)
     answer = ContextAnswer(
         notice=answers.NOTICE,
         project=vault.visibility.project_id,
         items=[],
-        inbox_summary=InboxCounts(waiting.pending, waiting.overdue, waiting.remind),
+        inbox_summary=InboxCounts(counts.pending, counts.overdue, counts.remind),
         index_state=state,
         conflict_hints=hints[:3] or None,
         weak_match=weak or None,

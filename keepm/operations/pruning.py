@@ -9,7 +9,7 @@ from keepm.index import catalog
 from keepm.index.rows import ProposalRow
 from keepm.markdown import documents
 from keepm.model.proposal import ProposalStatus
-from keepm.operations import identifying, inbox, memories, sync
+from keepm.operations import identifying, memories, sync, waiting
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
@@ -86,7 +86,7 @@ def _prunable(vault: Vault, days: int) -> list[ProposalRow]:
             limit=-1,
             offset=0,
         )
-        found += [row for row in rows if inbox.is_older(vault, row.resolved_at or "", days)]
+        found += [row for row in rows if waiting.is_older(vault, row.resolved_at or "", days)]
     return sorted(found, key=lambda row: row.path)
 
 

@@ -19,10 +19,11 @@ from keepm.errors import (
 )
 from keepm.model.memory import GLOBAL, ClaimEdit, Kind
 from keepm.model.proposal import ProposalStatus, TargetAction
-from keepm.operations import inbox, memories, retrieval
-from keepm.operations.inbox import InboxFilter, Suggestion, SuggestionEdit
+from keepm.operations import inbox, memories, retrieval, waiting
+from keepm.operations.inbox import Suggestion, SuggestionEdit
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
+from keepm.operations.waiting import InboxFilter
 from keepm.tokens import WriteProof
 from tests.operations.support import AGENT, CONTRACT, FixedClock, Machine, claim, events, look
 
@@ -32,7 +33,7 @@ def suggest(slot: str = "build-command", **fields: object) -> Suggestion:
 
 
 def waiting(vault: Vault) -> list[str]:
-    return [item.row.name for item in inbox.list_page(vault, InboxFilter(), limit=100).items]
+    return [item.row.name for item in waiting.list_page(vault, InboxFilter(), limit=100).items]
 
 
 def decided(written: inbox.ProposalWritten) -> WriteProof:
@@ -148,21 +149,21 @@ def test_the_oldest_waits_first_and_says_when_it_is_overdue(
     inbox.propose(vault, AGENT, suggest("a-second"))
     clock.forward(days=10, seconds=1)
 
-    page = inbox.list_page(vault, InboxFilter(), limit=1)
+    page = waiting.list_page(vault, InboxFilter(), limit=1)
     assert ([item.row.name for item in page.items], page.total) == (["z-first"], 2)
-    rest = inbox.list_page(vault, InboxFilter(), limit=1, offset=1)
+    rest = waiting.list_page(vault, InboxFilter(), limit=1, offset=1)
     assert [(item.row.name, item.overdue) for item in rest.items] == [("a-second", False)]
-    late = inbox.list_page(vault, InboxFilter(overdue_only=True), limit=9)
+    late = waiting.list_page(vault, InboxFilter(overdue_only=True), limit=9)
     assert ([item.row.name for item in late.items], late.total) == (["z-first"], 1)
-    assert inbox.summary(vault) == inbox.InboxSummary(pending=2, overdue=1, remind=True)
+    assert waiting.summary(vault) == waiting.InboxSummary(pending=2, overdue=1, remind=True)
 
 
 def test_five_waiting_proposals_are_many(vault: Vault) -> None:
     for number in range(4):
         inbox.propose(vault, AGENT, suggest(f"p{number}"))
-    assert not inbox.summary(vault).remind
+    assert not waiting.summary(vault).remind
     inbox.propose(vault, AGENT, suggest("p5"))
-    assert inbox.summary(vault).remind
+    assert waiting.summary(vault).remind
 
 
 def test_a_list_is_filtered_by_status_scope_and_kind(vault: Vault) -> None:
@@ -172,7 +173,7 @@ def test_a_list_is_filtered_by_status_scope_and_kind(vault: Vault) -> None:
     inbox.reject(vault, AGENT, "here", decided(inbox.propose(vault, AGENT, suggest("here"))))
 
     def names(wanted: InboxFilter) -> set[str]:
-        return {item.row.name for item in inbox.list_page(vault, wanted, limit=9).items}
+        return {item.row.name for item in waiting.list_page(vault, wanted, limit=9).items}
 
     assert names(InboxFilter()) == {"everywhere", "ruled"}
     assert names(InboxFilter(status=None)) == {"here", "everywhere", "ruled"}
@@ -318,7 +319,7 @@ def test_a_torn_proposal_is_shown_and_neither_decided_nor_found(
     machine.put(made.document.path, torn)
     look(vault)
 
-    (item,) = inbox.list_page(vault, InboxFilter(), limit=9).items
+    (item,) = waiting.list_page(vault, InboxFilter(), limit=9).items
     reading = inbox.read(vault, item.row.id, max_chars=9999)
     checksum = reading.document.checksum
     forged = WriteProof(vault.tokens.issue(reading.document.content.id, checksum), checksum)

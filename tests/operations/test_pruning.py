@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from keepm.errors import ConfirmationRequired, InvalidInput
-from keepm.operations import inbox, pruning
-from keepm.operations.inbox import InboxFilter, ProposalWritten, Suggestion
+from keepm.operations import inbox, pruning, waiting
+from keepm.operations.inbox import ProposalWritten, Suggestion
 from keepm.operations.vault import Vault
+from keepm.operations.waiting import InboxFilter
 from keepm.tokens import WriteProof
 from tests.operations.support import AGENT, FixedClock, Machine, claim, events
 
@@ -39,7 +40,7 @@ def test_a_prune_moves_just_what_it_showed(
     assert trashed.endswith(old.document.path.removeprefix("Memory/"))
     assert machine.files()[trashed] == old.document.data
     assert events(vault)[-1].operation == "inbox_prune"
-    assert inbox.list_page(vault, InboxFilter(status=None), limit=9).total == 2
+    assert waiting.list_page(vault, InboxFilter(status=None), limit=9).total == 2
 
 
 def test_several_go_in_one_event(vault: Vault, clock: FixedClock) -> None:
