@@ -88,10 +88,10 @@ def for_index(text: str) -> str:
     return " ".join(terms)
 
 
-def pieces_of(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each piece of a raw text begins and ends (`raw_terms` has its terms)."""
+def pieces_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each piece of a raw text with its place (`raw_terms` has its terms)."""
     for found in _PIECE.finditer(text):
-        yield found.start(), found.end()
+        yield found.start(), found.group()
 
 
 def raw_terms(piece: str) -> tuple[str, ...]:
@@ -163,6 +163,8 @@ def _pieces(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 15)
 def piece_terms(piece: str) -> tuple[str, ...]:
     """Return the terms of one normalised piece."""
+    if piece.isascii() and piece.isalpha() and (len(piece) == 1 or piece[1:].islower()):
+        return (stem(piece.lower()[:LONGEST]),)  # by far the most: a plain word
     if _RUNS.match(piece):
         # The last character alone too: with pairs every other one is the beginning of a term.
         return (*(piece[n : n + 2] for n in range(len(piece) - 1)), piece[-1])

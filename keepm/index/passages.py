@@ -12,6 +12,7 @@ MARK = "…"
 _BLANKS = re.compile(r"\s+")
 _START = re.compile(r"[\n。！？]\s*|[.!?;；]\s+")
 _LOOK_BACK = 80  # how far before the first match a sentence may begin
+_RUN_FROM = 8
 _ZWJ = "\u200d"
 
 
@@ -80,16 +81,21 @@ def _window(text: str, weights: Mapping[str, float], *, width: int) -> int:
     if not weights:
         return 0
     hits: list[tuple[int, str]] = []
-    for start, end in pieces_of(text):
-        terms = raw_terms(text[start:end])
-        if len(terms) > 8:  # a run of pairs: place each of them
-            hits += [(start + n, term) for n, term in enumerate(terms) if term in weights]
-        else:
-            hits += [(start, term) for term in terms if term in weights]
+    known: dict[str, tuple[tuple[int, str], ...]] = {}
+    for start, piece in pieces_of(text):
+        found = known.get(piece)
+        if found is None:
+            terms = raw_terms(piece)
+            # The terms of a long run are its pairs, one for each character.
+            step = 1 if len(terms) > _RUN_FROM else 0
+            found = tuple((n * step, term) for n, term in enumerate(terms) if term in weights)
+            known[piece] = found
+        if found:
+            hits += [(start + n, term) for n, term in found]
     best_start, best_weight, last = 0, 0.0, 0
     inside: dict[str, int] = {}
     weight = 0.0
-    for first, (position, term) in enumerate(hits):
+    for position, term in hits:
         while last < len(hits) and hits[last][0] < position + width:
             entering = hits[last][1]
             inside[entering] = inside.get(entering, 0) + 1
@@ -101,7 +107,6 @@ def _window(text: str, weights: Mapping[str, float], *, width: int) -> int:
         inside[term] -= 1
         if not inside[term]:
             weight -= weights[term]
-        assert first < last
     return best_start
 
 

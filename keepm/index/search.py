@@ -29,6 +29,7 @@ WEAK_COVERAGE: Final = 0.4
 """Below it the best hit holds too little of the query to be taken for an answer."""
 
 _MOST_TERMS = 48
+_LEAD_ROWS = 4000
 _EXACT = "exact"
 _LEXICAL = "lexical"
 
@@ -176,16 +177,36 @@ def _match(connection: sqlite3.Connection, terms: Sequence[Term]) -> tuple[str, 
     for token in {token for term in terms for token in term.tokens}:
         row = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (token,)).fetchone()
         frequencies[token] = 0 if row is None else row[0]
-    asked: dict[str, None] = {}
-    for term in terms:
-        for token in term.tokens:
-            if frequencies[token]:
-                asked[f'"{token}"'] = None
-        for beginning, complete in term.prefixes:
-            # The beginning of a longer word, unless it is a word of its own here.
-            if not frequencies.get(complete):
-                asked[f'"{beginning}"*'] = None
-    return " OR ".join(asked), frequencies
+    beginnings = {
+        f'"{beginning}"*': 0
+        # The beginning of a longer word, unless it is a word of its own here.
+        for term in terms
+        for beginning, complete in term.prefixes
+        if not frequencies.get(complete)
+    }
+    known = {f'"{token}"': count for token, count in frequencies.items() if count}
+    return _expression({**known, **beginnings}), frequencies
+
+
+def _expression(frequencies: Mapping[str, int]) -> str:
+    """Require the rarest phrases and let common ones only score, so that a common word doesn't
+    make every note a candidate.
+
+    Required phrases stand twice in the expression; the common ones are doubled to weigh the same.
+    """
+    rare: list[str] = []
+    rows_sum = 0
+    ordered = sorted(frequencies, key=lambda phrase: (frequencies[phrase], phrase))
+    for phrase in ordered:
+        rows_sum += frequencies[phrase]
+        if rare and frequencies[phrase] and rows_sum > _LEAD_ROWS:
+            break
+        rare.append(phrase)
+    common = ordered[len(rare) :]
+    if not common:
+        return " OR ".join(rare)
+    lead = " OR ".join(rare)
+    return f"({lead}) AND ({lead} OR {' OR '.join(p for p in common for _ in range(2))})"
 
 
 def _lexical(

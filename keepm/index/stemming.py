@@ -42,6 +42,7 @@ _STEP_3 = (
     ("ful", ""),
     ("ness", ""),
 )
+_LAST_LETTERS = frozenset(ending[-1] for ending, _ in (*_STEP_2, *_STEP_3))
 _STEP_4 = (
     *("ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti"),
     *("ous", "ive", "ize", "ion", "al", "er", "ic", "ou"),
@@ -110,6 +111,8 @@ def _past_and_gerund(word: str) -> str:
 
 def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str:
     """Apply the rule with the longest ending that fits, if what is left is long enough."""
+    if word[-1] not in _LAST_LETTERS:
+        return word
     fitting = [rule for rule in rules if word.endswith(rule[0])]
     if not fitting:
         return word
@@ -119,9 +122,9 @@ def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str:
 
 
 def _bare(word: str) -> str:
-    fitting = [ending for ending in _STEP_4 if word.endswith(ending)]
-    if not fitting:
+    if not word.endswith(_STEP_4):
         return word
+    fitting = [ending for ending in _STEP_4 if word.endswith(ending)]
     ending = max(fitting, key=len)
     base = word.removesuffix(ending)
     if _measure(base) <= 1 or (ending == "ion" and not base.endswith(("s", "t"))):
