@@ -32,7 +32,7 @@ def suggest(slot: str = "build-command", **fields: object) -> Suggestion:
     return Suggestion(claim(slot, **fields), reason="seen in a build log")
 
 
-def waiting(vault: Vault) -> list[str]:
+def pending_names(vault: Vault) -> list[str]:
     return [item.row.name for item in waiting.list_page(vault, InboxFilter(), limit=100).items]
 
 
@@ -49,7 +49,7 @@ def test_a_proposal_is_a_file_in_the_inbox_and_one_event(vault: Vault, machine: 
     (event,) = events(vault)
     assert (event.operation, event.channel, event.object_kind) == ("propose", None, "proposal")
     assert made.document.content.source_client == "tester"
-    assert waiting(vault) == ["build-command"]
+    assert pending_names(vault) == ["build-command"]
 
 
 def test_the_very_same_candidate_again_writes_nothing(vault: Vault, machine: Machine) -> None:
