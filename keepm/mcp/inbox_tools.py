@@ -217,7 +217,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         | MISSING = MISSING,
     ) -> PruneAnswer:
         """Move old promoted and rejected proposals to the trash: first the dry run, then exactly
-        that plan. Pending ones are never touched."""
+        that plan."""
         vault = session.vault()
         if dry_run:
             return views.prune_preview(pruning.plan_prune(vault, older_than_days=older_than_days))

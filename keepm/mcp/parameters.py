@@ -24,11 +24,11 @@ def listed(values: list[str] | MISSING) -> tuple[str, ...] | None:
     return None if values is MISSING else tuple(values)
 
 
-Identifier = Annotated[str, Field(description="Id, name or alias.", min_length=1, max_length=240)]
+Identifier = Annotated[str, Field(description="Id, name or alias.", max_length=240)]
 ExpectedChecksum = Annotated[
-    str, Field(description="checksum of your complete read.", pattern="^[0-9a-fA-F]{64}$")
+    str, Field(description="From your complete read.", pattern="^[0-9a-fA-F]{64}$")
 ]
-UpdateToken = Annotated[str, Field(description="update_token of that read.", max_length=64)]
+UpdateToken = Annotated[str, Field(description="From that read.", max_length=64)]
 ScopeName = Annotated[Literal["global", "project"], Field(description="Where it belongs.")]
 OnlyScope = Annotated[Literal["global", "project"], Field(description="Only this scope.")]
 KindName = Annotated[
@@ -43,7 +43,7 @@ KindName = Annotated[
         "overview",
         "reference",
     ],
-    Field(description="Its contract for the body is in the policy."),
+    Field(description="Contract in the policy."),
 ]
 OnlyKind = Annotated[
     Literal[
@@ -59,7 +59,7 @@ OnlyKind = Annotated[
     ],
     Field(description="Only this kind."),
 ]
-LanguageName = Annotated[Literal["en", "zh"], Field(description="Language of the text.")]
+LanguageName = Annotated[Literal["en", "zh"], Field(description="Text's language.")]
 Name = Annotated[str, Field(description="The slot: a stable topic, not the value.", max_length=120)]
 Description = Annotated[str, Field(description="One line: what the note answers.", max_length=600)]
 Body = Annotated[str, Field(description="Markdown, at most 16 KiB.", max_length=16384)]
@@ -72,13 +72,17 @@ Aliases = Annotated[
 ]
 Sources = Annotated[
     list[Annotated[str, Field(max_length=240)]],
-    Field(description="Repository paths it rests on, as path#hint.", max_length=12),
+    Field(description="Repository paths: path#hint.", max_length=12),
+]
+Supersedes = Annotated[
+    list[Annotated[str, Field(max_length=240)]],
+    Field(description="Notes it replaces.", max_length=12),
 ]
 Pinned = Annotated[bool, Field(description="Always in memory_context.")]
 VerifiedAt = Annotated[
     str,
     Field(
-        description="Date you checked the sources, YYYY-MM-DD.",
+        description="Sources checked on, YYYY-MM-DD.",
         pattern=r"^(\d{4}-\d\d-\d\d)?$",
     ),
 ]

@@ -28,7 +28,11 @@ def register(server: FastMCP[Any], session: Session) -> None:
     @tool(server, session, "Context for a task", reads=True)
     def memory_context(
         query: Annotated[
-            str, Field(description="The task in a few words; absent: the project's briefing.")
+            str,
+            Field(
+                description="The task in a few words; absent: the project's briefing.",
+                max_length=20000,
+            ),
         ]
         | MISSING = MISSING,
         limit: p.Limit = 10,

@@ -200,10 +200,7 @@ def test_a_correction_needs_the_proof_of_its_target_too(vault: Vault, machine: M
         (IncompleteRead, Target("build-command", WriteProof("", checksum))),
         (TokenInvalid, Target("build-command", WriteProof("guessed", checksum))),
         (TokenInvalid, Target("build-command", WriteProof(other.token, checksum))),
-        (
-            ChecksumMismatch,
-            Target("build-command", WriteProof(whole.token, made.document.checksum)),
-        ),
+        (ChecksumMismatch, Target("build-command", stale)),
         (InvalidInput, Target("other", written_proof(other))),
     ):
         with pytest.raises(refused):
