@@ -12,7 +12,8 @@ MARK = "…"
 _BLANKS = re.compile(r"\s+")
 _START = re.compile(r"[\n。！？]\s*|[.!?;；]\s+")
 _LOOK_BACK = 80  # how far before the first match a sentence may begin
-_RUN_FROM = 8
+_CONTEXT = 16
+_RUN_FROM = 8  # a Latin word has fewer terms
 _ZWJ = "\u200d"
 
 
@@ -24,7 +25,7 @@ def best(text: str, weights: Mapping[str, float], *, limit: int) -> str:
     """
     if len(text) <= limit:
         return cut(_one_line(text), limit)
-    start = _window(text, weights, width=limit - _LOOK_BACK // 2)
+    start = _window(text, weights, width=max(limit - _LOOK_BACK // 2, limit // 2, 1))
     if start > 0:
         start = _sentence_start(text, start)
     # Some characters more than fit, since blanks shrink.
@@ -114,11 +115,14 @@ def _sentence_start(text: str, position: int) -> int:
     """Return where the sentence or line around a position begins, if it isn't far before it."""
     floor = max(position - _LOOK_BACK, 0)
     starts = [found.end() for found in _START.finditer(text, floor, position)]
-    starts = [start for start in starts if start <= position]
     if starts:
         return starts[0]
     if floor == 0:
         return 0
-    while position > 0 and _joined(text, position):
-        position -= 1
-    return position
+    # No sentence begins near: a few words of context, or characters where there are no blanks.
+    near = position - _CONTEXT
+    blank = text.find(" ", near, position)
+    near = blank + 1 if blank >= 0 else near
+    while near > 0 and _joined(text, near):
+        near -= 1
+    return near

@@ -51,8 +51,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One note found. `coverage` is the share of the query's terms it holds, rare ones
-    counting more; `field_scores` parts `score` among the fields."""
+    """One note found.
+
+    `score` is 100 for the best by its words, `field_scores` parts it among the fields;
+    `coverage` is the share of the query's terms that the note holds, rare ones counting more.
+    """
 
     note: NoteRow
     snippet: str
@@ -86,30 +89,25 @@ def search(db: Database, query: Query) -> SearchResult:
         searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
         match, frequencies = _match(connection, terms)
-        lexical: list[tuple[int, float]] = []
-        total = len(exact)
+        by_handle = _scores(connection, match, exact)
         wanted = query.offset + query.limit - len(exact)
-        if match:
-            lexical, found = _lexical(
-                connection, match, condition, values, without=exact, limit=max(wanted, 0)
-            )
-            total += found
-        page = [*((number, None) for number in exact), *lexical][
-            query.offset : query.offset + query.limit
-        ]
-        scores = _scores(connection, match, [n for n, score in page if score is None])
+        others = _lexical(connection, match, condition, values, without=exact, limit=max(wanted, 0))
+        ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
+        page = ranked[query.offset : query.offset + query.limit]
+        top = max(others.top, *by_handle.values(), 0.0)
         weights = _weights(terms, frequencies, searched)
         hits = tuple(
             _hit(
                 connection,
                 number,
-                band=_EXACT if score is None else _LEXICAL,
-                score=scores.get(number, 0.0) if score is None else score,
+                band=_EXACT if number in exact else _LEXICAL,
+                score=100 * score / top if top else 0.0,
                 terms=terms,
                 weights=weights,
             )
             for number, score in page
         )
+    total = len(exact) + others.total
     best = max((hit.coverage for hit in hits), default=1.0)
     weak = bool(hits) and not exact and best < WEAK_COVERAGE
     return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact))
@@ -209,6 +207,15 @@ def _expression(frequencies: Mapping[str, int]) -> str:
     return f"({lead}) AND ({lead} OR {' OR '.join(p for p in common for _ in range(2))})"
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The best notes with their scores, best first; how many there are; the highest score."""
+
+    best: list[tuple[int, float]]
+    total: int
+    top: float
+
+
 def _lexical(
     connection: sqlite3.Connection,
     match: str,
@@ -217,8 +224,9 @@ def _lexical(
     *,
     without: Sequence[int],
     limit: int,
-) -> tuple[list[tuple[int, float]], int]:
-    """Return the best notes with their scores, best first, and how many there are in all."""
+) -> _Ranked:
+    if not match:
+        return _Ranked([], 0, 0.0)
     weights = ", ".join(map(str, WEIGHTS))
     others = f" AND n.number NOT IN ({', '.join(map(str, without))})" if without else ""
     found = connection.execute(
@@ -233,8 +241,10 @@ def _lexical(
         # One row at least, since the count of all comes with the rows.
         [match, *values, max(limit, 1)],
     ).fetchall()
-    total = found[0][2] if found else 0
-    return [(number, -score) for number, score, _ in found[:limit]], total
+    if not found:
+        return _Ranked([], 0, 0.0)
+    best = [(number, -score) for number, score, _ in found]
+    return _Ranked(best[:limit], found[0][2], best[0][1])
 
 
 def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) -> dict[int, float]:
@@ -284,7 +294,7 @@ def _hit(
         note=note,
         snippet=passages.best(note.body, passage_weights, limit=SNIPPET_CHARACTERS),
         band=band,
-        score=round(score, 3),
+        score=round(score, 1),
         field_scores=_field_scores(held, passage_weights, score),
         coverage=round(_coverage(terms, weights, present), 3),
     )
@@ -322,5 +332,5 @@ def _field_scores(
     }
     whole = sum(shares.values())
     return {
-        name: round(score * share / whole, 3) for name, share in shares.items() if share and whole
+        name: round(score * share / whole, 1) for name, share in shares.items() if share and whole
     }
