@@ -62,6 +62,7 @@ class ProposalRow:
     source_client: str
     target_id: str | None
     checksum: str
+    resolved_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ FULL = BRIEF + ", b.body"
 
 PROPOSAL = (
     "id, path, name, description, kind, scope, status, created, updated, reason,"
-    " source_client, target_id, checksum"
+    " source_client, target_id, checksum, resolved_at"
 )
 HANDOFF = "id, path, title, scope, status, created, updated, checksum"
 
@@ -139,6 +140,7 @@ def proposal(row: tuple[Any, ...]) -> ProposalRow:
         source_client=row[10],
         target_id=row[11],
         checksum=row[12],
+        resolved_at=row[13],
     )
 
 
