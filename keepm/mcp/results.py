@@ -2,7 +2,8 @@
 
 Hosts show the model only one half, the structured one or the text; so each alone carries
 everything the next step needs. Note text stands in the text half inside a fence longer than any
-run of backticks in it, so that no note can close it.
+run of backticks in it, so that no note can close it; what counts as a line's end here is all
+that a reader may take for one.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _lines(data: dict[str, Any], indent: str) -> Iterator[str]:
             yield from _lines(value, indent + "  ")
         elif isinstance(value, list):
             yield from _list(key, value, indent)
-        elif isinstance(value, str) and "\n" in value.rstrip("\n"):
+        elif isinstance(value, str) and len(value.splitlines()) > 1:
             yield from _fenced(key, value, indent)
         else:
             yield f"{indent}{key}: {_scalar(value)}"
@@ -83,10 +84,10 @@ def _lines(data: dict[str, Any], indent: str) -> Iterator[str]:
 
 def _list(key: str, values: list[Any], indent: str) -> Iterator[str]:
     if all(not isinstance(value, dict) for value in values):
-        if any("\n" in str(value) or len(str(value)) > 60 for value in values):
+        if any(len(str(value).splitlines()) > 1 or len(str(value)) > 60 for value in values):
             yield f"{indent}{key}:"
             for value in values:
-                first, *rest = str(value).split("\n")
+                first, *rest = str(value).splitlines() or [""]
                 yield f"{indent}- {first}"
                 yield from (f"{indent}  {line}" for line in rest)
         else:
