@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -88,10 +88,29 @@ def for_index(text: str) -> str:
     return " ".join(terms)
 
 
-def pieces_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each piece of a raw text with its place (`raw_terms` has its terms)."""
-    for found in _PIECE.finditer(text):
-        yield found.start(), found.group()
+Places = dict[str, tuple[tuple[int, str], ...]]
+"""What `places` found in each piece before: words repeat, within a text and from text to text."""
+
+
+def places(text: str, wanted: Container[str], known: Places) -> list[tuple[int, str]]:
+    """Return where the wanted terms stand in a raw text, in its order.
+
+    `known` belongs to one set of wanted terms; hand it on from text to text.
+    """
+    found: list[tuple[int, str]] = []
+    for match in _PIECE.finditer(text):
+        piece = match[0]
+        inside = known.get(piece)
+        if inside is None:
+            # The terms of a run are its pairs, one for each character.
+            step = 1 if _RUNS.match(piece) else 0
+            inside = known[piece] = tuple(
+                (n * step, term) for n, term in enumerate(raw_terms(piece)) if term in wanted
+            )
+        if inside:
+            start = match.start()
+            found += [(start + n, term) for n, term in inside]
+    return found
 
 
 def raw_terms(piece: str) -> tuple[str, ...]:

@@ -6,26 +6,25 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from keepm.index.analysis import pieces_of, raw_terms
+from keepm.index.analysis import Places, places
 
 MARK = "…"
 _BLANKS = re.compile(r"\s+")
 _START = re.compile(r"[\n。！？]\s*|[.!?;；]\s+")
 _LOOK_BACK = 80  # how far before the first match a sentence may begin
 _CONTEXT = 16
-_RUN_FROM = 8  # a Latin word has fewer terms
 _ZWJ = "\u200d"
 
 
-def best(text: str, weights: Mapping[str, float], *, limit: int) -> str:
+def best(text: str, weights: Mapping[str, float], *, limit: int, known: Places) -> str:
     """Return at most `limit` characters of a text in one line, where most of the terms stand.
 
     What is left out before or behind is marked with an ellipsis. Without a match it is the
-    beginning.
+    beginning. `known` is handed on from text to text of one query.
     """
     if len(text) <= limit:
         return cut(_one_line(text), limit)
-    start = _window(text, weights, width=max(limit - _LOOK_BACK // 2, limit // 2, 1))
+    start = _window(text, weights, width=max(limit - _LOOK_BACK // 2, limit // 2, 1), known=known)
     if start > 0:
         start = _sentence_start(text, start)
     # Some characters more than fit, since blanks shrink.
@@ -77,22 +76,11 @@ def _one_line(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
-def _window(text: str, weights: Mapping[str, float], *, width: int) -> int:
+def _window(text: str, weights: Mapping[str, float], *, width: int, known: Places) -> int:
     """Return where the stretch of that width with the heaviest different terms begins."""
     if not weights:
         return 0
-    hits: list[tuple[int, str]] = []
-    known: dict[str, tuple[tuple[int, str], ...]] = {}
-    for start, piece in pieces_of(text):
-        found = known.get(piece)
-        if found is None:
-            terms = raw_terms(piece)
-            # The terms of a long run are its pairs, one for each character.
-            step = 1 if len(terms) > _RUN_FROM else 0
-            found = tuple((n * step, term) for n, term in enumerate(terms) if term in weights)
-            known[piece] = found
-        if found:
-            hits += [(start + n, term) for n, term in found]
+    hits = places(text, weights, known)
     best_start, best_weight, last = 0, 0.0, 0
     inside: dict[str, int] = {}
     weight = 0.0

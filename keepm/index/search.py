@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from keepm.index import passages, rows
-from keepm.index.analysis import Term, query_terms
+from keepm.index.analysis import Places, Term, query_terms
 from keepm.index.database import Database
 from keepm.index.rows import NoteRow as NoteRow
 from keepm.index.rows import Parameters
@@ -88,7 +88,9 @@ def search(db: Database, query: Query) -> SearchResult:
     with db.reading() as connection:
         searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
-        match, frequencies = _match(connection, terms)
+        frequencies = _frequencies(connection, terms)
+        terms = _completing(terms, frequencies)
+        match = _match(terms, frequencies)
         by_handle = _scores(connection, match, exact)
         wanted = query.offset + query.limit - len(exact)
         others = _lexical(connection, match, condition, values, without=exact, limit=max(wanted, 0))
@@ -96,6 +98,7 @@ def search(db: Database, query: Query) -> SearchResult:
         page = ranked[query.offset : query.offset + query.limit]
         top = max(others.top, *by_handle.values(), 0.0)
         weights = _weights(terms, frequencies, searched)
+        known: Places = {}
         hits = tuple(
             _hit(
                 connection,
@@ -104,6 +107,7 @@ def search(db: Database, query: Query) -> SearchResult:
                 score=100 * score / top if top else 0.0,
                 terms=terms,
                 weights=weights,
+                known=known,
             )
             for number, score in page
         )
@@ -165,25 +169,32 @@ def _exact(
     return [number for (number,) in found]
 
 
-def _match(connection: sqlite3.Connection, terms: Sequence[Term]) -> tuple[str, dict[str, int]]:
-    """Return the FTS5 expression for the terms, and in how many notes each token stands.
-
-    The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
-    token holds one.
-    """
+def _frequencies(connection: sqlite3.Connection, terms: Sequence[Term]) -> dict[str, int]:
+    """Return in how many notes each token of the terms stands."""
     frequencies: dict[str, int] = {}
     for token in {token for term in terms for token in term.tokens}:
         row = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (token,)).fetchone()
         frequencies[token] = 0 if row is None else row[0]
-    beginnings = {
-        f'"{beginning}"*': 0
-        # The beginning of a longer word, unless it is a word of its own here.
+    return frequencies
+
+
+def _completing(terms: Sequence[Term], frequencies: Mapping[str, int]) -> list[Term]:
+    """Keep a beginning only where no note holds it as a word of its own."""
+    return [
+        replace(term, prefixes=tuple(p for p in term.prefixes if not frequencies.get(p[1])))
         for term in terms
-        for beginning, complete in term.prefixes
-        if not frequencies.get(complete)
-    }
+    ]
+
+
+def _match(terms: Sequence[Term], frequencies: Mapping[str, int]) -> str:
+    """Return the FTS5 expression for the terms, empty when nothing can be found.
+
+    The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
+    token holds one.
+    """
     known = {f'"{token}"': count for token, count in frequencies.items() if count}
-    return _expression({**known, **beginnings}), frequencies
+    beginnings = {f'"{beginning}"*': 0 for term in terms for beginning, _ in term.prefixes}
+    return _expression({**known, **beginnings})
 
 
 def _expression(frequencies: Mapping[str, int]) -> str:
@@ -277,6 +288,7 @@ def _hit(
     score: float,
     terms: Sequence[Term],
     weights: Mapping[str, float],
+    known: Places,
 ) -> Hit:
     row = connection.execute(
         f"SELECT {rows.FULL}, t.name, t.aliases, t.tags, t.description, t.sources, t.body"  # noqa: S608
@@ -289,13 +301,15 @@ def _hit(
     held = [text.split() for text in row[columns:]]
     present = set().union(*held)
     beginnings = _completed(terms, present)
-    passage_weights = {**dict.fromkeys(beginnings, 1.0), **weights}
+    wanted = {**dict.fromkeys(beginnings, 1.0), **weights}
+    if beginnings:
+        known = {}  # other notes complete the word otherwise
     return Hit(
         note=note,
-        snippet=passages.best(note.body, passage_weights, limit=SNIPPET_CHARACTERS),
+        snippet=passages.best(note.body, wanted, limit=SNIPPET_CHARACTERS, known=known),
         band=band,
         score=round(score, 1),
-        field_scores=_field_scores(held, passage_weights, score),
+        field_scores=_field_scores(held, wanted, score),
         coverage=round(_coverage(terms, weights, present), 3),
     )
 
