@@ -30,8 +30,13 @@ _RUN = (
     "\U00020000-\U0003ffff"
 )
 _CONNECTORS = r"._/\\+#@%=:&'’\-"
+_LETTER = rf"[^\W{_RUN}]"
 # A run, or letters and digits with what may join them, or a sign such as an emoji.
-_PIECE = re.compile(rf"([{_RUN}]+)|([^\W{_RUN}]|[{_CONNECTORS}])+|[^\s\w\x00-\x7f{_RUN}]")
+_PIECE = re.compile(
+    rf"[{_RUN}]++|[{_CONNECTORS}]*+(?:{_LETTER}++[{_CONNECTORS}]*+)++|[{_CONNECTORS}]++"
+    rf"|[^\s\w\x00-\x7f{_RUN}]"
+)
+_ASCII_PIECE = re.compile(rf"[A-Za-z0-9{_CONNECTORS}]++")  # the same for the commonest text
 _RUNS = re.compile(rf"([{_RUN}]+)")
 
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ud800-\udfff]")
@@ -98,7 +103,7 @@ def places(text: str, wanted: Container[str], known: Places) -> list[tuple[int, 
     `known` belongs to one set of wanted terms; hand it on from text to text.
     """
     found: list[tuple[int, str]] = []
-    for match in _PIECE.finditer(text):
+    for match in _pattern(text).finditer(text):
         piece = match[0]
         inside = known.get(piece)
         if inside is None:
@@ -176,7 +181,11 @@ def _fold(word: str) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    return [found.group() for found in _PIECE.finditer(text)]
+    return _pattern(text).findall(text)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return _ASCII_PIECE if text.isascii() else _PIECE
 
 
 @lru_cache(maxsize=1 << 15)

@@ -92,3 +92,8 @@ def test_a_text_holds_every_term_that_it_asks_for_as_a_query(text: str) -> None:
 def test_pieces_of_raw_text_have_the_terms_of_the_whole(text: str) -> None:
     for word in text.split():
         assert set(raw_terms(word)) <= set(for_index(text).split())
+
+
+@given(st.text(alphabet="aB9_ ./\\+#@%=:&'-,!(\"\n", max_size=60))
+def test_ascii_text_has_the_same_terms_among_other_scripts(text: str) -> None:
+    assert for_index(f"{text} 部").split()[:-1] == for_index(text).split()
