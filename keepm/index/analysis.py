@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -97,7 +97,7 @@ Places = dict[str, tuple[tuple[int, str], ...]]
 """What `places` found in each piece before: words repeat, within a text and from text to text."""
 
 
-def places(text: str, wanted: Container[str], known: Places) -> list[tuple[int, str]]:
+def places(text: str, wanted: Set[str], known: Places) -> list[tuple[int, str]]:
     """Return where the wanted terms stand in a raw text, in its order.
 
     `known` belongs to one set of wanted terms; hand it on from text to text.
@@ -107,15 +107,20 @@ def places(text: str, wanted: Container[str], known: Places) -> list[tuple[int, 
         piece = match[0]
         inside = known.get(piece)
         if inside is None:
-            # The terms of a run are its pairs, one for each character.
-            step = 1 if _RUNS.match(piece) else 0
-            inside = known[piece] = tuple(
-                (n * step, term) for n, term in enumerate(raw_terms(piece)) if term in wanted
-            )
+            inside = known[piece] = _wanted_in(piece, wanted)
         if inside:
             start = match.start()
             found += [(start + n, term) for n, term in inside]
     return found
+
+
+def _wanted_in(piece: str, wanted: Set[str]) -> tuple[tuple[int, str], ...]:
+    terms = raw_terms(piece)
+    if wanted.isdisjoint(terms):
+        return ()
+    # The terms of a run are its pairs, one for each character.
+    step = 1 if _RUNS.match(piece) else 0
+    return tuple((n * step, term) for n, term in enumerate(terms) if term in wanted)
 
 
 def raw_terms(piece: str) -> tuple[str, ...]:

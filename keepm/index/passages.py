@@ -80,7 +80,7 @@ def _window(text: str, weights: Mapping[str, float], *, width: int, known: Place
     """Return where the stretch of that width with the heaviest different terms begins."""
     if not weights:
         return 0
-    hits = places(text, weights, known)
+    hits = places(text, weights.keys(), known)
     best_start, best_weight, last = 0, 0.0, 0
     inside: dict[str, int] = {}
     weight = 0.0
