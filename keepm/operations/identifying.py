@@ -39,7 +39,7 @@ def note(vault: Vault, identifier: str | None) -> NoteRow:
                 ]
             },
         )
-    raise NotFound("no note here has this id, name or alias", details={"identifier": text[:120]})
+    raise NotFound("no note here has this id, name or alias")
 
 
 def note_path(vault: Vault, identifier: str | None) -> str:
@@ -62,7 +62,6 @@ def proposal(vault: Vault, identifier: str | None) -> ProposalRow:
     raise NotFound(
         "no proposal here has this id or name",
         hint="Look it up with memory_inbox_list.",
-        details={"identifier": text[:120]},
     )
 
 
