@@ -83,12 +83,16 @@ def catalog(
     source_path: str | None = None,
     statuses: Sequence[Status] = (Status.ACTIVE,),
     pinned_only: bool = False,
-) -> list[NoteRow]:
-    """Return the visible notes in catalog order, without bodies.
+    limit: int = -1,
+    offset: int = 0,
+    bodies: bool = False,
+) -> tuple[list[NoteRow], int]:
+    """Return a page of the visible notes in catalog order, and how many there are in all.
 
     Pinned, then by kind, then the latest verified, then by name. With `source_path` (a file or
     a folder of the repository) only those whose sources cover it: a note that points at a
-    folder covers what is below it, and a folder is covered by notes on files below it.
+    folder covers what is below it, and a folder is covered by notes on files below it. Without
+    `bodies` the rows are brief.
     """
     seen, values = rows.visible("n.scope", visibility)
     states, more = rows.one_of("n.status", statuses)
@@ -108,13 +112,20 @@ def catalog(
             f"n.number IN (SELECT number FROM pointers WHERE {covered})"  # noqa: S608
         )
         values += more
-    return _notes(
-        db,
-        f"SELECT {rows.BRIEF} FROM notes AS n WHERE {' AND '.join(conditions)}"  # noqa: S608
-        f" ORDER BY n.pinned DESC, {_KIND_ORDER} ELSE {len(Kind)} END,"
-        " n.verified_at IS NULL, n.verified_at DESC, n.name, n.path",
-        values,
-    )
+    where = " AND ".join(conditions)
+    columns, tables = (rows.FULL, _NOTES) if bodies else (rows.BRIEF, "notes AS n")
+    with db.reading() as connection:
+        (total,) = connection.execute(
+            f"SELECT count(*) FROM notes AS n WHERE {where}",  # noqa: S608
+            values,
+        ).fetchone()
+        found = connection.execute(
+            f"SELECT {columns} FROM {tables} WHERE {where}"  # noqa: S608
+            f" ORDER BY n.pinned DESC, {_KIND_ORDER} ELSE {len(Kind)} END,"
+            " n.verified_at IS NULL, n.verified_at DESC, n.name, n.path LIMIT ? OFFSET ?",
+            [*values, limit, offset],
+        )
+        return [rows.note(row) for row in found], int(total)
 
 
 def _covering(path: str) -> tuple[str, Parameters]:

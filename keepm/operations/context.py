@@ -65,14 +65,14 @@ def context(
 def _candidates(
     vault: Vault, query: str | None, limit: int
 ) -> tuple[list[_Candidate], bool, str | None]:
-    rows = index_catalog.catalog(vault.database, vault.visibility)
-    chosen: dict[str, _Candidate] = {}
-    for row in rows[:_PINNED]:
-        if row.pinned:
-            chosen[row.id] = _Candidate(row, "pinned", "")
+    pinned, _ = index_catalog.catalog(
+        vault.database, vault.visibility, pinned_only=True, limit=_PINNED, bodies=True
+    )
+    chosen = {row.id: _Candidate(row, "pinned", "") for row in pinned}
     weak, reason = False, None
     if query is None or not query.strip():
-        for row in rows[:limit]:
+        rows, _ = index_catalog.catalog(vault.database, vault.visibility, limit=limit, bodies=True)
+        for row in rows:
             chosen.setdefault(row.id, _Candidate(row, "briefing", ""))
         if not rows:
             reason = "no_match"

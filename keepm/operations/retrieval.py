@@ -170,18 +170,22 @@ def catalog(
 ) -> CatalogAnswer:
     """List handles in their fixed order; `source_path` asks which notes cover a file or folder."""
     state = sync.refresh(vault)
-    rows = index_catalog.catalog(
-        vault.database, vault.visibility, kind=kind, source_path=source_path
+    page, total = index_catalog.catalog(
+        vault.database,
+        vault.visibility,
+        kind=kind,
+        source_path=source_path,
+        limit=limit,
+        offset=offset,
     )
-    page = rows[offset : offset + limit]
     answer = CatalogAnswer(
         notice=answers.NOTICE,
         items=[_catalog_item(vault, row) for row in page],
         count=len(page),
-        total=len(rows),
+        total=total,
         offset=offset,
         index_state=state,
-        reason=None if rows else "no_match",
+        reason=None if total else "no_match",
     )
     while answer.items and answers.size(answer) > max_chars:
         items = answer.items[:-1]

@@ -85,7 +85,7 @@ def test_a_slot_is_looked_up_in_exactly_its_scope(filled: Fill) -> None:
 
 
 def names(*args: object, **filters: object) -> list[str]:
-    return [row.name for row in catalog.catalog(*args, **filters)]  # type: ignore[arg-type]
+    return [row.name for row in catalog.catalog(*args, **filters)[0]]  # type: ignore[arg-type]
 
 
 def test_the_catalog_has_its_order(filled: Fill) -> None:
@@ -119,7 +119,7 @@ def test_the_catalog_shows_visible_active_notes_once(filled: Fill) -> None:
     assert names(db, Visibility()) == ["slot"]
     assert names(db, OWN, statuses=(Status.SUPERSEDED,)) == ["old"]
     assert names(db, OWN, kind=Kind.FIX) == []
-    assert catalog.catalog(db, OWN)[0].body == ""
+    assert catalog.catalog(db, OWN)[0][0].body == ""
 
 
 @pytest.mark.parametrize(
