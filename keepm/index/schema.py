@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 2
+VERSION = 3
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -53,10 +53,20 @@ CREATE TABLE notes (
     aliases TEXT NOT NULL,
     sources TEXT NOT NULL,
     supersedes TEXT NOT NULL,
-    source_digests TEXT NOT NULL
+    source_digests TEXT NOT NULL,
+    stated TEXT NOT NULL
 );
 CREATE INDEX notes_by_slot ON notes (slot, scope, status);
 CREATE INDEX notes_by_scope ON notes (scope, status, standing);
+CREATE INDEX notes_overtaken ON notes (number) WHERE status <> stated;
+
+-- The ids, as handles, that each note says it supersedes.
+CREATE TABLE supersessions (
+    target TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (target, number)
+) WITHOUT ROWID;
+CREATE INDEX supersessions_by_number ON supersessions (number);
 
 -- Apart from `notes`, so that filtering thousands of rows doesn't page through their texts.
 CREATE TABLE bodies (

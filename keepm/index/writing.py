@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from keepm.index import lineage
 from keepm.index.analysis import for_index
 from keepm.index.database import Database
 from keepm.index.rows import NoteRow, storable
@@ -94,6 +95,7 @@ def rebuild(db: Database, batches: Iterable[Batch]) -> None:
         with db.writing() as connection:
             for path in stale:
                 _forget(connection, path)
+            lineage.settle(connection)
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
     finally:
         _configure(db, automerge=_NORMAL_AUTOMERGE, hash_bytes=_NORMAL_HASH_BYTES)
@@ -116,6 +118,9 @@ def _configure(db: Database, *, automerge: int, hash_bytes: int) -> None:
 
 
 def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
+    paths = [*batch.removed, *(each.file.path for each in batch.entries)]
+    paths += [row.path for row in batch.skipped]
+    were_tied = lineage.tied(connection, paths)
     for path in batch.removed:
         _forget(connection, path)
     for entry in batch.entries:
@@ -127,6 +132,8 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
         _store_file(connection, row)
     for row in batch.touched:
         _restamp(connection, row)
+    if were_tied or lineage.tied(connection, paths):
+        lineage.settle(connection)
     connection.executemany(
         "INSERT OR REPLACE INTO approvals VALUES (?, ?)", batch.approvals.items()
     )
@@ -180,6 +187,7 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
         "DELETE FROM tags WHERE number = ?",
         "DELETE FROM pointers WHERE number = ?",
         "DELETE FROM links WHERE number = ?",
+        "DELETE FROM supersessions WHERE number = ?",
         "DELETE FROM terms WHERE rowid = ?",
     ):
         connection.execute(statement, row)
@@ -232,6 +240,7 @@ def _store_memory(connection: sqlite3.Connection, entry: Entry, memory: Memory) 
         (ROLE_STEM, layout.stem(note.path)),
     ]
     _insert_handles(connection, number, note.scope, names=names)
+    lineage.store(connection, number, memory.supersedes)
     connection.executemany(
         "INSERT OR IGNORE INTO tags VALUES (?, ?)", [(number, tag_key(tag)) for tag in note.tags]
     )
@@ -338,12 +347,13 @@ def _insert_note(connection: sqlite3.Connection, note: NoteRow, *, findings: int
         note.description,
         *(_json(v) for v in (note.tags, note.aliases, note.sources, note.supersedes)),
         _json(note.source_digests),
+        note.status,
     )
     cursor = connection.execute(
         "INSERT INTO notes (scope, status, standing, kind, language, slot, name, path, id, pinned,"
         " verified_at, created, updated, checksum, mtime_ns, size, findings, description, tags,"
-        " aliases, sources, supersedes, source_digests)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " aliases, sources, supersedes, source_digests, stated)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [storable(value) if isinstance(value, str) else value for value in values],
     )
     number = cursor.lastrowid

@@ -40,9 +40,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         kind: p.KindName,
         body: p.Body,
         proposal_reason: p.Reason,
-        target_identifier: Annotated[
-            str, Field(description="The note this would correct.", max_length=240)
-        ]
+        target_identifier: Annotated[str, Field(description="Note to correct.", max_length=240)]
         | MISSING = MISSING,
         target_action: Annotated[
             Literal["update", "supersede"], Field(description="How it corrects it.")
@@ -159,17 +157,15 @@ def register(server: FastMCP[Any], session: Session) -> None:
         expected_checksum: p.ExpectedChecksum,
         update_token: p.UpdateToken,
         target_identifier: Annotated[
-            str, Field(description="Existing note to promote into.", max_length=240)
+            str, Field(description="Note to promote into.", max_length=240)
         ]
         | MISSING = MISSING,
         target_expected_checksum: Annotated[
             str,
-            Field(description="checksum of its complete read.", pattern="^[0-9a-fA-F]{64}$"),
+            Field(description="From its full read.", pattern="^[0-9a-f]{64}$"),
         ]
         | MISSING = MISSING,
-        target_update_token: Annotated[
-            str, Field(description="update_token of its complete read.", max_length=64)
-        ]
+        target_update_token: Annotated[str, Field(description="From that read.", max_length=64)]
         | MISSING = MISSING,
     ) -> PromotedView:
         """Make a proposal formal memory: only when the user approved exactly this one, by its

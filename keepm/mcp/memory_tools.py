@@ -45,6 +45,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         aliases: p.Aliases | MISSING = MISSING,
         sources: p.Sources | MISSING = MISSING,
         verified_at: p.VerifiedAt | MISSING = MISSING,
+        supersedes: p.Supersedes | MISSING = MISSING,
     ) -> MemoryChanged:
         """Store what the user said or clearly confirmed. Your own inference goes to
         memory_propose instead. Never secrets."""
@@ -62,7 +63,9 @@ def register(server: FastMCP[Any], session: Session) -> None:
             sources=p.listed(sources) or (),
             verified_at=p.given(verified_at) or None,
         )
-        return views.memory_changed(memories.create(vault, session.caller(), claim))
+        return views.memory_changed(
+            memories.create(vault, session.caller(), claim, supersedes=p.listed(supersedes) or ())
+        )
 
     @tool(server, session, "Update a note", destroys=True)
     def memory_update(
@@ -84,6 +87,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         aliases: p.Aliases | MISSING = MISSING,
         sources: p.Sources | MISSING = MISSING,
         verified_at: p.VerifiedAt | MISSING = MISSING,
+        supersedes: p.Supersedes | MISSING = MISSING,
         status: Annotated[
             Literal["active", "archived"], Field(description="Archive it or bring it back.")
         ]
@@ -108,6 +112,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
                 scope=vault.scope(new_scope) if new_scope else None,
             ),
             status=Status(new_status) if new_status else None,
+            supersedes=p.listed(supersedes),
         )
         proof = WriteProof.parse(expected_checksum, update_token)
         return views.memory_changed(

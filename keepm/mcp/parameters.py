@@ -25,9 +25,7 @@ def listed(values: list[str] | MISSING) -> tuple[str, ...] | None:
 
 
 Identifier = Annotated[str, Field(description="Id, name or alias.", max_length=240)]
-ExpectedChecksum = Annotated[
-    str, Field(description="From your complete read.", pattern="^[0-9a-fA-F]{64}$")
-]
+ExpectedChecksum = Annotated[str, Field(description="From a full read.", pattern="^[0-9a-f]{64}$")]
 UpdateToken = Annotated[str, Field(description="From that read.", max_length=64)]
 ScopeName = Annotated[Literal["global", "project"], Field(description="Where it belongs.")]
 OnlyScope = Annotated[Literal["global", "project"], Field(description="Only this scope.")]
@@ -72,18 +70,18 @@ Aliases = Annotated[
 ]
 Sources = Annotated[
     list[Annotated[str, Field(max_length=240)]],
-    Field(description="Repository paths: path#hint.", max_length=12),
+    Field(description="Repo paths: path#hint.", max_length=12),
 ]
 Supersedes = Annotated[
     list[Annotated[str, Field(max_length=240)]],
-    Field(description="Notes it replaces.", max_length=12),
+    Field(description="Replaced notes.", max_length=12),
 ]
 Pinned = Annotated[bool, Field(description="Always in memory_context.")]
 VerifiedAt = Annotated[
     str,
     Field(
-        description="Sources checked on, YYYY-MM-DD.",
-        pattern=r"^(\d{4}-\d\d-\d\d)?$",
+        description="Checked on YYYY-MM-DD.",
+        pattern=r"^([\d-]{10})?$",
     ),
 ]
 Reason = Annotated[str, Field(description="Why remember it.", max_length=600)]

@@ -14,7 +14,14 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools.base import ToolResult
 
 from keepm import __version__, resources
-from keepm.mcp import handoff_tools, inbox_tools, memory_tools, results, retrieval_tools
+from keepm.mcp import (
+    conflict_tools,
+    handoff_tools,
+    inbox_tools,
+    memory_tools,
+    results,
+    retrieval_tools,
+)
 from keepm.mcp.session import Session
 from keepm.operations.vault import Vault
 
@@ -34,6 +41,7 @@ def build(
     session = Session(open_vault, session_id=session_id)
     retrieval_tools.register(server, session)
     memory_tools.register(server, session)
+    conflict_tools.register(server, session)
     inbox_tools.register(server, session)
     handoff_tools.register(server, session)
     return server, session
@@ -126,7 +134,7 @@ def _problem(error: dict[str, Any]) -> dict[str, Any]:
     elif kind == "string_pattern_mismatch":
         message = (
             "must be a date as YYYY-MM-DD"
-            if field == "verified_at"
+            if field.endswith("verified_at")
             else "must be the 64 hex digits that a read returned"
         )
     elif kind in ("greater_than_equal", "less_than_equal"):

@@ -6,6 +6,7 @@ had them.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from keepm.model.document import Damaged, Document, Finding
@@ -39,6 +40,8 @@ class MemoryView:
     updated: str | None = None
     verified_at: str | None = None
     supersedes: list[str] | None = None
+    superseded_by: list[str] | None = None
+    resolution_reason: str | None = None
     approved_via: str | None = None
     source_state: str | None = None
     findings: list[FindingView] | None = None
@@ -97,6 +100,7 @@ def memory_read(reading: MemoryReading) -> MemoryRead:
         view = memory_view(
             _note(document), body=part.text, state=reading.source_state, via=reading.approved_via
         )
+        view = dataclasses.replace(view, superseded_by=list(reading.superseded_by) or None)
         step = None if part.complete else TRUNCATED
     return MemoryRead(
         notice=NOTICE,
@@ -136,6 +140,7 @@ def memory_view(
         updated=note.updated or None,
         verified_at=claim.verified_at,
         supersedes=list(note.supersedes) or None,
+        resolution_reason=note.resolution_reason,
         approved_via=via or (str(note.approved_via) if note.approved_via else None),
         source_state=None if state is None else str(state),
         findings=findings(document.findings),

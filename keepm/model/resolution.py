@@ -46,12 +46,11 @@ def problems(ruling: Resolution, policy: Policy) -> Iterator[Problem]:
     )
 
 
-def require_rivals(winner: Memory, loser: Memory, *, field: str) -> None:
-    """Let two notes pass of which one may give way to the other.
+def require_kin(winner: Memory, loser: Memory, *, field: str) -> None:
+    """Let two different notes of one scope pass; `field` names the second.
 
     Raises:
-        InvalidInput: they are one note, or of different scopes; `field` names the loser.
-        WrongState: one of them isn't active.
+        InvalidInput: they are one note, or of different scopes.
     """
     if winner.id == loser.id:
         raise InvalidInput(
@@ -65,10 +64,20 @@ def require_rivals(winner: Memory, loser: Memory, *, field: str) -> None:
             hint="Move one of them first: memory_update with scope.",
             problems=[Problem(field, "must have the scope of the note that stays")],
         )
+
+
+def require_rivals(winner: Memory, loser: Memory, *, field: str) -> None:
+    """Let two notes pass of which one may give way to the other.
+
+    Raises:
+        InvalidInput: as `require_kin`.
+        WrongState: one of them isn't active.
+    """
+    require_kin(winner, loser, field=field)
     for note in (winner, loser):
         if note.status is not Status.ACTIVE:
             raise WrongState(
-                f"'{note.claim.name}' is {note.status}; only active notes are weighed",
+                f"'{note.claim.name}' is {note.status}; only an active note stays or gives way",
                 details={"id": note.id, "status": str(note.status)},
             )
 
@@ -80,9 +89,15 @@ def succeed(winner: Memory, losers: Sequence[str], lineage: Lineage, *, field: s
         InvalidInput: the winner would come to supersede itself, or it reaches a circle that
             somebody made by hand.
     """
-    new = replace(winner, supersedes=tuple(dict.fromkeys((*winner.supersedes, *losers))))
-    require_no_loop(new, lineage, field=field)
+    new = listing(winner, (*winner.supersedes, *losers))
+    if losers:  # a list that merely stays may hold what nobody asked about now
+        require_no_loop(new, lineage, field=field)
     return new
+
+
+def listing(note: Memory, supersedes: tuple[str, ...]) -> Memory:
+    """Return a note with another list of what it supersedes, each id once."""
+    return replace(note, supersedes=tuple(dict.fromkeys(supersedes)))
 
 
 def require_no_loop(note: Memory, lineage: Lineage, *, field: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from keepm.errors import AlreadyExists, InvalidInput, WrongState
@@ -12,10 +13,11 @@ from keepm.markdown import memories as codec
 from keepm.model import identity, layout, memory
 from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Scope, Status
-from keepm.operations import freshness, identifying, provenance, reading
+from keepm.operations import freshness, identifying, provenance, reading, succession
 from keepm.operations.freshness import SourceState
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
+from keepm.operations.succession import Succession
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
 from keepm.store.changes import Change, ChangeSet, Create, Move, Replace
@@ -31,6 +33,7 @@ class MemoryReading:
     token: str | None
     approved_via: str
     source_state: SourceState | None
+    superseded_by: tuple[str, ...] = ()  # ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,11 @@ class MemoryDeleted:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEdit:
-    """A change of a note: its claim's fields, and its status (active or archived)."""
+    """A change of a note: its claim's fields, its status, and the notes it supersedes."""
 
     claim: ClaimEdit
-    status: Status | None = None
+    status: Status | None = None  # active or archived
+    supersedes: tuple[str, ...] | None = None  # ids, names or aliases
 
 
 def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> MemoryReading:
@@ -74,24 +78,29 @@ def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> M
     note = identifying.as_memory(document)
     claim = note.content.claim
     part = reading.part(claim.body, max_chars=max_chars, offset=offset)
+    findings = (*note.findings, *succession.circle(vault, note.content))
     return MemoryReading(
-        document=note,
+        document=replace(note, findings=findings),
         part=part,
         token=vault.tokens.issue(note.content.id, note.checksum) if part.complete else None,
         approved_via=provenance.channel(vault, note),
         source_state=freshness.state(
             vault, claim.scope, claim.sources, dict(note.content.source_digests)
         ),
+        superseded_by=succession.successors(vault, note.content),
     )
 
 
-def create(vault: Vault, caller: Caller, claim: Claim) -> MemoryWritten:
-    """Write a new note into a free slot.
+def create(
+    vault: Vault, caller: Caller, claim: Claim, *, supersedes: tuple[str, ...] = ()
+) -> MemoryWritten:
+    """Write a new note into a free slot, or in place of active notes (ids, names or aliases).
 
     Raises:
-        InvalidInput: naming every problem of the claim.
-        ApprovalRequired: the caller's channel is below the minimum for this kind.
-        AlreadyExists: an active note holds the slot.
+        InvalidInput: naming every problem of the claim; or as `succession.take_place`.
+        ApprovalRequired: the caller's channel is below the minimum for a kind.
+        AlreadyExists: an active note that doesn't give way holds the slot.
+        NotFound, AmbiguousIdentifier, WrongState: of a note to supersede.
     """
     claim = normal(claim)
     memory.check(claim, vault.policy, today=vault.today())
@@ -99,9 +108,9 @@ def create(vault: Vault, caller: Caller, claim: Claim) -> MemoryWritten:
     note_id = vault.new_id()
 
     def plan(desk: Desk) -> Plan:
-        change = creation(desk, claim, note_id, caller=caller)
+        losers = succession.named(desk, supersedes)
         return Plan(
-            ChangeSet((change,)),
+            ChangeSet(creation(desk, claim, note_id, caller=caller, losers=losers)),
             draft(
                 caller,
                 "create",
@@ -109,6 +118,7 @@ def create(vault: Vault, caller: Caller, claim: Claim) -> MemoryWritten:
                 object_kind="memory",
                 scope=claim.scope,
                 approved=True,
+                extra=_replaced(loser.content.id for loser in losers),
             ),
         )
 
@@ -123,30 +133,30 @@ def creation(
     note_id: str,
     *,
     caller: Caller,
-    supersedes: tuple[str, ...] = (),
-    instead_of: str | None = None,
-) -> Create:
-    """Plan the file of a new note in a free slot.
-
-    `instead_of` is the id of the note that leaves the slot in the same transaction.
+    losers: Sequence[Document[Memory]] = (),
+    reason: str | None = None,
+) -> tuple[Change, ...]:
+    """Plan the file of a new note in a free slot, and the changes of the notes it supersedes.
 
     Raises:
         AlreadyExists: another active note holds the slot.
+        InvalidInput, WrongState, ApprovalRequired: as `succession.take_place`.
     """
-    require_free_slot(desk, claim, but=instead_of)
     note = Memory(
         id=note_id,
         claim=claim,
         status=Status.ACTIVE,
         created=desk.at,
         updated=desk.at,
-        supersedes=supersedes,
         source_digests=freshness.record(desk.vault, claim.scope, claim.sources)
         if claim.verified_at
         else (),
         approved_via=caller.channel,
     )
-    return Create(free_path(desk, claim.scope, claim.name), codec.render(note))
+    taken = succession.take_place(desk, caller, note, losers, field="supersedes", reason=reason)
+    require_free_slot(desk, claim, but=taken.winner.supersedes)
+    path = free_path(desk, claim.scope, claim.name)
+    return (Create(path, codec.render(taken.winner)), *taken.changes)
 
 
 def update(
@@ -158,7 +168,7 @@ def update(
         NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
         InvalidInput: a field is wrong, or the edit changes nothing.
         AlreadyExists: the new name or scope is another note's slot.
-        ApprovalRequired: the caller's channel is below the minimum.
+        WrongState, ApprovalRequired: of the note, or of one that comes under `supersedes`.
     """
     note_id = ""
 
@@ -167,12 +177,13 @@ def update(
         document = desk.memory(identifier, proof)
         old = document.content
         note_id = old.id
-        new = edited(desk, old, edit)
+        taken = _relisted(desk, caller, old, edit)
+        new = edited(desk, old, edit, supersedes=taken.winner.supersedes)
         for kind in (old.claim.kind, new.claim.kind):
             vault.approval.require(caller.channel, kind=kind)
         new = replace(new, updated=desk.at, approved_via=caller.channel)
         return Plan(
-            ChangeSet((replacement(desk, document, new),)),
+            ChangeSet((replacement(desk, document, new), *taken.changes)),
             draft(
                 caller,
                 "update",
@@ -180,6 +191,7 @@ def update(
                 object_kind="memory",
                 scope=new.claim.scope,
                 approved=True,
+                extra=_replaced(i for i in new.supersedes if i not in old.supersedes),
             ),
             (proof,),
         )
@@ -208,7 +220,7 @@ def delete(vault: Vault, caller: Caller, identifier: str, proof: WriteProof) -> 
             id=note.id,
             name=note.claim.name,
             trash_path=change.to,
-            linked_from=_linked_from(vault, note.id),
+            linked_from=linked_from(vault, note.id),
         )
         return Plan(
             ChangeSet((change,)),
@@ -248,8 +260,8 @@ def normal(claim: Claim) -> Claim:
     )
 
 
-def edited(desk: Desk, old: Memory, edit: MemoryEdit) -> Memory:
-    """Apply an edit and check the result.
+def edited(desk: Desk, old: Memory, edit: MemoryEdit, *, supersedes: tuple[str, ...]) -> Memory:
+    """Apply an edit, with the list of what the note supersedes now, and check the result.
 
     Raises:
         InvalidInput: a field is wrong, or nothing would change.
@@ -261,7 +273,7 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit) -> Memory:
         changes = replace(changes, body=bodies.trimmed(changes.body))
     claim = memory.apply(old.claim, changes)
     status = edit.status or old.status
-    if claim == old.claim and status is old.status:
+    if (claim, status, supersedes) == (old.claim, old.status, old.supersedes):
         raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
     _require_step(old.status, status)
     touched = (claim.body, claim.kind) != (old.claim.body, old.claim.kind)
@@ -269,13 +281,28 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit) -> Memory:
     if status is Status.ACTIVE and (
         (claim.slot, claim.scope, status) != (old.claim.slot, old.claim.scope, old.status)
     ):
-        require_free_slot(desk, claim, but=old.id)
+        require_free_slot(desk, claim, but=(old.id, *supersedes))
     digests = old.source_digests
     if changes.verified_at is not None:
         digests = (
             freshness.record(desk.vault, claim.scope, claim.sources) if claim.verified_at else ()
         )
-    return replace(old, claim=claim, status=status, source_digests=digests)
+    return replace(old, claim=claim, status=status, supersedes=supersedes, source_digests=digests)
+
+
+def _relisted(desk: Desk, caller: Caller, old: Memory, edit: MemoryEdit) -> Succession:
+    """Plan the edit's list of superseded notes, for the note in its new scope and status."""
+    if edit.supersedes is None:
+        return Succession(old)
+    claim = replace(old.claim, scope=edit.claim.scope or old.claim.scope)
+    note = replace(old, claim=claim, status=edit.status or old.status)
+    return succession.relist(desk, caller, note, edit.supersedes)
+
+
+def _replaced(ids: Iterable[str]) -> dict[str, str]:
+    """Return what the ledger's event says of the notes that gave way."""
+    listed = ",".join(ids)
+    return {"superseded": listed} if listed else {}
 
 
 def _require_step(old: Status, new: Status) -> None:
@@ -289,14 +316,14 @@ def _require_step(old: Status, new: Status) -> None:
         )
 
 
-def require_free_slot(desk: Desk, claim: Claim, *, but: str | None) -> None:
-    """Refuse a slot that another active note of the same scope holds.
+def require_free_slot(desk: Desk, claim: Claim, *, but: Collection[str] = ()) -> None:
+    """Refuse a slot that another active note of the same scope holds, `but` these ids apart.
 
     Raises:
         AlreadyExists: naming that note.
     """
-    holder = desk.slot_holder(claim)
-    if holder is not None and holder.id != but:
+    holder = desk.slot_holder(claim, but=but)
+    if holder is not None:
         raise AlreadyExists(
             f"the slot '{claim.name}' is held by an active note",
             details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
@@ -338,14 +365,15 @@ def to_trash(desk: Desk, document: AnyDocument) -> Move:
     return Move(document.path, target, document.data, document.checksum)
 
 
-def _linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:
+def linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:
+    """Return the names of the notes that link to this one."""
     rows, _ = graph.links(
         vault.database,
         note_id,
         vault.visibility,
         direction=Direction.BACK,
         relation=None,
-        limit=20,
+        limit=1000,
         offset=0,
     )
     return tuple(dict.fromkeys(row.name for row in rows if row.name))

@@ -6,7 +6,7 @@ A plan reads documents through its `Desk`, which knows the files as they are und
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -83,6 +83,10 @@ class Desk:
         document = self._current(identifier, identifying.note_path)
         return self._proven(identifying.as_memory(document), proof)
 
+    def note(self, identifier: str) -> Document[Memory]:
+        """Return a note as it is under the lock, for a change that needs no proof of a read."""
+        return identifying.as_memory(self._current(identifier, identifying.note_path))
+
     def proposal(self, identifier: str, proof: WriteProof) -> Document[Proposal]:
         """Return the proposal to change, with its proof checked."""
         document = self._current(identifier, identifying.proposal_path)
@@ -93,17 +97,20 @@ class Desk:
         document = self._current(identifier, identifying.handoff_path)
         return self._proven(identifying.as_handoff(document), proof)
 
-    def slot_holder(self, claim: Claim) -> NoteRow | None:
-        """Return the active note that holds a claim's slot in exactly its scope."""
-        holder = self._slot_holder(claim)
+    def slot_holder(self, claim: Claim, *, but: Collection[str] = ()) -> NoteRow | None:
+        """Return the active note that holds a claim's slot in exactly its scope.
+
+        `but` are the ids of notes that leave it in this very change.
+        """
+        holder = self._slot_holder(claim, but)
         if holder is None and self._is_behind(layout.memory_path(claim.scope, claim.name)):
             self._look_again()
-            holder = self._slot_holder(claim)
+            holder = self._slot_holder(claim, but)
         return holder
 
-    def _slot_holder(self, claim: Claim) -> NoteRow | None:
+    def _slot_holder(self, claim: Claim, but: Collection[str]) -> NoteRow | None:
         rows = catalog.find_slot(self.vault.database, claim.slot, claim.scope)
-        return next((row for row in rows if row.status == "active"), None)
+        return next((row for row in rows if row.status == "active" and row.id not in but), None)
 
     def _is_behind(self, path: str) -> bool:
         """Tell whether a file stands there that the index hasn't seen: made by hand just now."""

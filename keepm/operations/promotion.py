@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from keepm.errors import IncompleteRead, InvalidInput, Problem, WrongState
-from keepm.markdown import memories as memory_codec
 from keepm.model import memory
 from keepm.model import proposal as rules
 from keepm.model.document import Document
@@ -15,7 +14,7 @@ from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
 from keepm.operations import freshness, identifying, inbox, memories
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.vault import Caller, Vault
-from keepm.store.changes import Change, ChangeSet, Replace
+from keepm.store.changes import Change, ChangeSet
 from keepm.tokens import WriteProof
 
 
@@ -147,21 +146,16 @@ def _into_memory(
     """Plan the formal notes' part; return the id of the note that holds the claim afterwards."""
     if aim is None:
         new_id = desk.vault.new_id()
-        return new_id, (memories.creation(desk, proposal.claim, new_id, caller=caller),)
+        return new_id, memories.creation(desk, proposal.claim, new_id, caller=caller)
     if proposal.target_action is TargetAction.SUPERSEDE:
         new_id = desk.vault.new_id()
-        creation = memories.creation(
+        return new_id, memories.creation(
             desk,
             proposal.claim,
             new_id,
             caller=caller,
-            supersedes=(aim.content.id,),
-            instead_of=aim.content.id,
-        )
-        loser = replace(aim.content, status=Status.SUPERSEDED, updated=desk.at)
-        return new_id, (
-            creation,
-            Replace(aim.path, memory_codec.patch(aim, loser), aim.checksum),
+            losers=(aim,),
+            reason=proposal.reason,
         )
     claim = merged(aim.content.claim, proposal.claim)
     memory.check(claim, desk.vault.policy, today=desk.vault.today())
