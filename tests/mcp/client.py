@@ -107,7 +107,8 @@ def connected(machine: Machine, project_dir: Path | None, era: str) -> Iterator[
         lambda: open_vault(settings, clock=machine.clock), language="en", session_id="session-1"
     )
     server.quiet()
-    client: Client[Any] = Client(built, mode=era)
+    told = mcp_types.Implementation(name="tester", version="1.2")
+    client: Client[Any] = Client(built, mode=era, client_info=told)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         yield Tools(portal, client)
     session.close()
