@@ -10,8 +10,10 @@ from keepm import config
 from keepm.cli import output
 from keepm.config import Settings
 from keepm.errors import ConfigurationError
-from keepm.operations import sync
+from keepm.operations import recording, sync
 from keepm.operations.vault import Vault, open_vault
+
+_KEPT_AT_ONCE = 500
 
 
 def settings(args: argparse.Namespace) -> Settings:
@@ -36,11 +38,15 @@ def vault(args: argparse.Namespace) -> Iterator[Vault]:
         )
     opened = open_vault(chosen, everything=getattr(args, "all", False))
     try:
-        if opened.database.get_meta("filled") is None:
+        first = opened.database.get_meta("filled") is None
+        if first:
             output.say("Reading every note once to build the index …")
         sync.recover(opened)
         sync.reconcile(opened)
+        recording.record(opened)
         yield opened
+        if first:  # a server keeps the rest beside its answers
+            recording.keep_seen(opened, most=_KEPT_AT_ONCE)
     finally:
         opened.close()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 3
+VERSION = 4
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -113,10 +113,32 @@ CREATE TABLE links (
 CREATE INDEX links_by_target ON links (target_key);
 CREATE INDEX links_by_tail ON links (tail_key);
 
--- Which channel let which bytes in: what the ledgers say, by the checksum of the version.
-CREATE TABLE approvals (
-    checksum TEXT PRIMARY KEY,
-    channel TEXT NOT NULL
+-- Which versions were put where by which event: what the ledgers say, a row for each change.
+CREATE TABLE versions (
+    transaction_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    time TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    surface TEXT NOT NULL,
+    channel TEXT,
+    client TEXT NOT NULL,
+    session TEXT NOT NULL,
+    object_id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    old TEXT,
+    new TEXT,
+    PRIMARY KEY (transaction_id, position)
+) WITHOUT ROWID;
+CREATE INDEX versions_by_new ON versions (new);
+CREATE INDEX versions_by_old ON versions (old);
+CREATE INDEX versions_by_object ON versions (object_id);
+
+-- What people changed by hand and no ledger tells yet.
+CREATE TABLE hand_edits (
+    path TEXT PRIMARY KEY,
+    before TEXT,
+    document_id TEXT
 ) WITHOUT ROWID;
 
 CREATE TABLE proposals (

@@ -13,10 +13,12 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keepm.index import lineage
+from keepm.index import handmade, lineage, versions
 from keepm.index.analysis import for_index
 from keepm.index.database import Database
+from keepm.index.handmade import HandEdit
 from keepm.index.rows import NoteRow, storable
+from keepm.index.versions import VersionRow
 from keepm.model import identity, layout
 from keepm.model.document import AnyDocument, Damaged, Severity, Standing
 from keepm.model.handoff import Handoff, HandoffStatus
@@ -63,7 +65,10 @@ class Batch:
     skipped: tuple[FileRow, ...] = ()
     removed: tuple[str, ...] = ()
     touched: tuple[FileRow, ...] = ()  # new stamps on the bytes that are indexed already
-    approvals: Mapping[str, str] = field(default_factory=dict)  # checksum → channel
+    versions: tuple[VersionRow, ...] = ()  # what the ledgers tell that the index didn't know
+    anew: bool = False  # whether `versions` is all that the ledgers tell
+    edits: tuple[HandEdit, ...] = ()  # what is to be put on record
+    recorded: tuple[str, ...] = ()  # paths whose edits are on record
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -111,6 +116,29 @@ def files(db: Database) -> dict[str, FileRow]:
     return {row.path: row for row in found}
 
 
+def file_rows(db: Database, paths: Iterable[str]) -> dict[str, FileRow]:
+    """Return what the index knows of these files, by path."""
+    found: dict[str, FileRow] = {}
+    with db.reading() as connection:
+        for path in paths:
+            row = connection.execute(
+                "SELECT size, mtime_ns, checksum, scanned_ns, reason FROM files WHERE path = ?",
+                (_path_value(path),),
+            ).fetchone()
+            if row is not None:
+                found[path] = FileRow(path, *row)
+    return found
+
+
+def paths_of(db: Database, checksum: str) -> list[str]:
+    """Return the files that hold exactly these bytes, as the index knows them."""
+    with db.reading() as connection:
+        rows = connection.execute(
+            "SELECT path FROM files WHERE checksum = ? ORDER BY path", (checksum,)
+        )
+        return [_path(path) for (path,) in rows]
+
+
 def _configure(db: Database, *, automerge: int, hash_bytes: int) -> None:
     with db.writing() as connection:
         for option, value in (("automerge", automerge), ("hashsize", hash_bytes)):
@@ -118,6 +146,7 @@ def _configure(db: Database, *, automerge: int, hash_bytes: int) -> None:
 
 
 def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
+    handmade.store(connection, batch.edits)
     paths = [*batch.removed, *(each.file.path for each in batch.entries)]
     paths += [row.path for row in batch.skipped]
     were_tied = lineage.tied(connection, paths)
@@ -134,9 +163,8 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
         _restamp(connection, row)
     if were_tied or lineage.tied(connection, paths):
         lineage.settle(connection)
-    connection.executemany(
-        "INSERT OR REPLACE INTO approvals VALUES (?, ?)", batch.approvals.items()
-    )
+    handmade.strike(connection, batch.recorded)
+    versions.store(connection, batch.versions, anew=batch.anew)
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
 
 

@@ -27,10 +27,10 @@ from keepm.model.document import AnyDocument, Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
-from keepm.operations import identifying, sync
+from keepm.operations import identifying, recording, sync
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
-from keepm.store.changes import ChangeSet, Move
+from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
 from keepm.tokens import WriteProof
 
@@ -44,6 +44,7 @@ class Plan:
     changes: ChangeSet
     event: EventDraft
     proofs: tuple[WriteProof, ...] = ()
+    resolves: str | None = None  # the blocked transaction that the owner decides on
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Receipt:
     def document(self, document_id: str) -> AnyDocument:
         """Return the new version of a document this change wrote."""
         for change in self.changes.changes:
+            if isinstance(change, Delete):
+                continue
             path = change.to if isinstance(change, Move) else change.path
             if layout.place(path) is not None:
                 document = documents.read(path, change.data)
@@ -162,17 +165,20 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
     with writing_time(vault, caller) as blocked:
         desk = Desk(vault, vault.new_id(), vault.now())
         planned = plan(desk)
-        if held := blocked.intersection(planned.changes.touched):
+        held = blocked.intersection(planned.changes.touched)
+        if held and planned.resolves is None:
             raise RecoveryBlocked(
                 "an interrupted change of this file waits for the owner's decision",
                 details={"paths": sorted(held)},
             )
+        recording.before_change(vault, planned.changes.changes)
         committed = transaction.commit(
             vault.root,
             planned.changes,
             planned.event,
             transaction_id=desk.transaction_id,
             at=desk.at,
+            resolves=planned.resolves,
         )
         current = _index(vault, committed.written)
         for proof in planned.proofs:
@@ -207,6 +213,7 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
         if recovery.finished:
             _index(vault, dict.fromkeys(recovery.finished))
         sync.require_complete(vault)
+        recording.record_held(vault)
         yield frozenset(path for intent in recovery.blocked for path in intent.paths)
 
 

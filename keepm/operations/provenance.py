@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keepm.index import approvals
+from keepm.index import versions
 from keepm.model import memory
 from keepm.model.approval import Channel
 from keepm.model.document import Document
@@ -19,7 +19,7 @@ def channel(vault: Vault, document: Document[Memory]) -> Channel:
     Without one the file was edited or made by hand (`owner-edit`), or is a KeepM 3 note, which
     has a plain date and no channel of its own (`import`).
     """
-    found = approvals.channel_of(vault.database, document.checksum.hex)
+    found = versions.channel_of(vault.database, document.checksum.hex)
     if found is not None:
         return Channel(found)
     note = document.content

@@ -13,21 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from keepm.errors import KeepMError, LimitExceeded, NotFound, RootUnavailable
+from keepm.errors import KeepMError, RootUnavailable
 from keepm.index import writing
-from keepm.index.writing import Batch, Entry, FileRow
-from keepm.markdown import documents, memories
-from keepm.model.checksum import Checksum
-from keepm.model.document import Document
-from keepm.model.links import WikiLink
-from keepm.model.memory import Memory
+from keepm.index.writing import Batch, FileRow
+from keepm.operations import anchoring, intake, news, recording
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
-from keepm.store import ledger, lock, reader, transaction
+from keepm.store import lock, reader, transaction
 from keepm.store.reader import FileState, Skipped
 
-_BATCH = 200
-_RACY_NS = 3_000_000_000  # coarser than any file system's stamps
 _FRESH_SECONDS = 2.0  # a retrieval trusts a pass this young
 _INLINE_SECONDS = 0.05  # a pass that took longer runs beside the answer, not before it
 _PATIENCE_SECONDS = 1.0  # how long an answer waits for a running pass
@@ -69,7 +63,7 @@ def reconcile(vault: Vault, *, deep: bool = False) -> Pass:
 
 
 def _look(vault: Vault, *, deep: bool) -> Pass:
-    news = _ledger_news(vault)  # before the walk: what is written meanwhile counts as unseen
+    told = news.read(vault)  # before the walk: what is written meanwhile counts as unseen
     known = writing.files(vault.database)
     scanned_ns = time.time_ns()
     unread: list[FileState] = []
@@ -80,8 +74,8 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
         row = known.get(item.path)
         if isinstance(item, Skipped):
             if row is None or row.reason != item.reason or item.reason == "unreadable":
-                skipped.append(_unread_row(item.path, item.reason, scanned_ns))
-        elif deep or not _is_proven(item, row):
+                skipped.append(intake.unread_row(item.path, item.reason, scanned_ns))
+        elif deep or not intake.is_proven(item, row):
             unread.append(item)
     # What lies in a folder that denies access is unknown, not gone.
     closed = tuple(f"{row.path}/" for row in skipped if row.reason == "unreadable")
@@ -90,94 +84,40 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
     if unread and not deep and not vault.progress.rebuilding:
         vault.progress.state = IndexState.CATCHING_UP
     written: list[FileRow] = []
-    batches = _noting(_batches(vault, unread, known, scanned_ns=scanned_ns), written)
+    on_record = intake.on_record_of(told) if vault.progress.rebuilding else None
+    batches = _noting(
+        intake.batches(vault, unread, known, scanned_ns=scanned_ns, on_record=on_record), written
+    )
     if vault.progress.rebuilding:
         writing.rebuild(vault.database, batches)
     else:
         for batch in batches:
             writing.apply(vault.database, batch)
     _settle(vault, written)
-    meta = {"filled": "1", **news.marks}
+    meta = {"filled": "1", **(told.marks or {})}
     if deep:
         meta["last_checksum_scan"] = vault.now()
-    if skipped or removed or any(vault.database.get_meta(k) != v for k, v in meta.items()):
+    gone = () if vault.progress.rebuilding else tuple(intake.edit(p, known[p]) for p in removed)
+    if (
+        skipped
+        or removed
+        or told.anew
+        or any(vault.database.get_meta(k) != v for k, v in meta.items())
+    ):
         writing.apply(
             vault.database,
-            Batch(skipped=tuple(skipped), removed=removed, approvals=news.approvals, meta=meta),
+            Batch(
+                skipped=tuple(skipped),
+                removed=removed,
+                versions=told.versions,
+                anew=told.anew,
+                edits=gone,
+                meta=meta,
+            ),
         )
+    if told.marks:
+        anchoring.advance(vault, own=False)
     return Pass(len(present), len(unread), len(removed), len(skipped))
-
-
-def _is_proven(state: FileState, row: FileRow | None) -> bool:
-    """Tell whether the stamps alone prove that the index holds this version."""
-    return (
-        row is not None
-        and (row.size, row.mtime_ns) == (state.size, state.mtime_ns)
-        and state.mtime_ns < row.scanned_ns - _RACY_NS
-    )
-
-
-def _batches(
-    vault: Vault, unread: Sequence[FileState], known: dict[str, FileRow], *, scanned_ns: int
-) -> Iterator[Batch]:
-    for start in range(0, len(unread), _BATCH):
-        if vault.progress.stopping.is_set():
-            return
-        yield _batch(vault, [s.path for s in unread[start : start + _BATCH]], known, scanned_ns)
-        vault.progress.left = max(0, len(unread) - start - _BATCH)
-
-
-def _batch(vault: Vault, paths: Iterable[str], known: dict[str, FileRow], scanned_ns: int) -> Batch:
-    """Read these files into one batch; a file that can't be read becomes a row with its reason."""
-    entries: list[Entry] = []
-    skipped: list[FileRow] = []
-    touched: list[FileRow] = []
-    removed: list[str] = []
-    for path in paths:
-        try:
-            data, state = reader.read_with_state(
-                vault.root, path, limit=vault.policy.document_bytes
-            )
-        except NotFound:
-            removed.append(path)
-            continue
-        except LimitExceeded:
-            skipped.append(_unread_row(path, "too_large", scanned_ns))
-            continue
-        except KeepMError as error:
-            skipped.append(_unread_row(path, error.code, scanned_ns))
-            continue
-        row = known.get(path)
-        checksum = Checksum.of(data).hex
-        file = FileRow(path, state.size, state.mtime_ns, checksum, scanned_ns, None)
-        if row is not None and row.checksum == checksum and row.reason is None:
-            touched.append(file)
-            continue
-        entries.append(entry(path, data, file))
-    return Batch(
-        entries=tuple(entries),
-        skipped=tuple(skipped),
-        removed=tuple(removed),
-        touched=tuple(touched),
-    )
-
-
-def entry(path: str, data: bytes, file: FileRow) -> Entry:
-    """Parse one file's bytes for the index."""
-    document = documents.read(path, data)
-    links: tuple[WikiLink, ...] = ()
-    if isinstance(document.content, Memory):
-        links = memories.relations(_as_memory(document))
-    return Entry(document=document, file=file, links=links)
-
-
-def _as_memory(document: object) -> Document[Memory]:
-    assert isinstance(document, Document)
-    return document
-
-
-def _unread_row(path: str, reason: str, scanned_ns: int) -> FileRow:
-    return FileRow(path, 0, 0, "", scanned_ns, reason)
 
 
 def _noting(batches: Iterable[Batch], written: list[FileRow]) -> Iterator[Batch]:
@@ -195,7 +135,7 @@ def _settle(vault: Vault, written: Sequence[FileRow]) -> None:
         late = [row.path for row in written if _moved_on(vault, row)]
         if not late:
             return
-        batch = _batch(vault, late, {}, time.time_ns())
+        batch = intake.read_batch(vault, late, {row.path: row for row in written}, time.time_ns())
         writing.apply(vault.database, batch)
         written = [entry.file for entry in batch.entries]
 
@@ -206,8 +146,10 @@ def _moved_on(vault: Vault, row: FileRow) -> bool:
 
 
 def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
-    """Bring the index up to these files."""
-    writing.apply(vault.database, _batch(vault, dict.fromkeys(paths), {}, time.time_ns()))
+    """Bring the index up to these files, which may have been changed by hand."""
+    wanted = list(dict.fromkeys(paths))
+    known = writing.file_rows(vault.database, wanted)
+    writing.apply(vault.database, intake.read_batch(vault, wanted, known, time.time_ns()))
 
 
 def take_up(vault: Vault, paths: Iterable[str]) -> None:
@@ -216,9 +158,14 @@ def take_up(vault: Vault, paths: Iterable[str]) -> None:
     The caller holds the vault's lock: only then are these paths all that the ledger's news is
     about, and the next retrieval needn't look at the whole vault.
     """
-    news = _ledger_news(vault)
-    batch = _batch(vault, dict.fromkeys(paths), {}, time.time_ns())
-    writing.apply(vault.database, replace(batch, approvals=news.approvals, meta=news.marks))
+    told = news.read(vault)
+    batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns())
+    writing.apply(
+        vault.database,
+        replace(batch, versions=told.versions, anew=told.anew, meta=told.marks or {}, edits=()),
+    )
+    if told.marks:
+        anchoring.advance(vault, own=True)
 
 
 # ---- when to look -----------------------------------------------------------------------------
@@ -250,7 +197,7 @@ def require_complete(vault: Vault) -> None:
     Raises:
         RootUnavailable, IndexUnavailable: it can't be completed now.
     """
-    if vault.database.get_meta("filled") is None or _has_news(vault):
+    if vault.database.get_meta("filled") is None or news.waiting(vault):
         reconcile(vault)
 
 
@@ -269,13 +216,7 @@ def _is_due(vault: Vault) -> bool:
     progress = vault.progress
     if progress.ended is None or time.monotonic() - progress.ended > _FRESH_SECONDS:
         return True
-    return _has_news(vault)
-
-
-def _has_news(vault: Vault) -> bool:
-    """Tell whether a ledger is longer than the index remembers."""
-    sizes = ledger.sizes(vault.root)
-    return any(_seen(vault, writer) != size for writer, size in sizes.items())
+    return news.waiting(vault)
 
 
 def _wait(vault: Vault) -> None:
@@ -287,6 +228,7 @@ def _pass_quietly(vault: Vault) -> None:
         reconcile(vault)
     except RootUnavailable:
         return  # the state says so in every answer
+    recording.record(vault)
 
 
 def _in_background(vault: Vault, *, first: bool) -> None:
@@ -306,6 +248,9 @@ def _work(vault: Vault, first: bool) -> None:
             recover(vault)
         reconcile(vault)
         vault.progress.settled.set()
+        recording.record(vault)
+        if first:
+            recording.keep_seen(vault)
         if not vault.progress.stopping.is_set() and deep_due(vault):
             reconcile(vault, deep=True)
     except KeepMError:
@@ -340,26 +285,3 @@ def recover(vault: Vault) -> None:
     ):
         require_complete(vault)
         take_up(vault, transaction.recover(vault.root).finished)
-
-
-@dataclass(frozen=True, slots=True)
-class _News:
-    """What the ledgers say that the index doesn't know yet."""
-
-    approvals: dict[str, str]  # checksum → channel
-    marks: dict[str, str]  # how far each ledger has been read, as the index remembers it
-
-
-def _ledger_news(vault: Vault) -> _News:
-    sizes = ledger.sizes(vault.root)
-    offsets = {writer: _seen(vault, writer) for writer in sizes}
-    if offsets == sizes:
-        return _News({}, {})
-    events, reached = ledger.events_since(vault.root, offsets)
-    marks = {f"ledger:{writer}": str(offset) for writer, offset in reached.items()}
-    return _News(ledger.approvals(events), marks)
-
-
-def _seen(vault: Vault, writer: str) -> int:
-    """Return how much of a writer's ledger the index knows, in bytes."""
-    return int(vault.database.get_meta(f"ledger:{writer}") or 0)

@@ -1,4 +1,4 @@
-"""The write set of one mutation: what is made, replaced and moved, each with its precondition."""
+"""The write set of one mutation: made, replaced, moved, removed, each with its precondition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,15 @@ class Move:
     expect: Checksum
 
 
-Change = Create | Replace | Move
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A file that must be the version `expect` goes for good; only gc and repair ask for it."""
+
+    path: str
+    expect: Checksum
+
+
+Change = Create | Replace | Move | Delete
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Disk(Protocol):
     def make_folders(self, folder: Path) -> None:
         """Make a folder and those above it, durably; nothing happens when it is there."""
 
-    def create(self, path: Path, data: bytes, *, mode: int | None) -> None:
+    def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         """Write a file that must not exist yet and sync it; `mode` None means the umask's."""
 
     def rename_over(self, source: Path, target: Path) -> None:
@@ -124,14 +124,15 @@ class OSDisk:
                 each.mkdir()
             self.sync_folder(each.parent)
 
-    def create(self, path: Path, data: bytes, *, mode: int | None) -> None:
+    def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _CLOSE
         descriptor = os.open(path, flags, 0o666 if mode is None else mode)
         try:
             if mode is not None and sys.platform != "win32":
                 os.fchmod(descriptor, mode)  # the umask may have taken bits away
             _write_all(descriptor, data)
-            os.fsync(descriptor)
+            if sync:
+                os.fsync(descriptor)
         except OSError:
             os.close(descriptor)
             with contextlib.suppress(OSError):

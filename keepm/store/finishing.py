@@ -93,6 +93,9 @@ def _apply(root: Root, intent: Intent, number: int) -> bool:
         return False
     if standing is _Standing.DONE:
         return True
+    if file.after is None:
+        root.disk.unlink(root.paths.locate(file.path))
+        return True
     if standing is _Standing.UNTOUCHED:
         staged = _staged(root, intent, number)
         if staged is None or not _place(root, file, staged):
@@ -123,6 +126,8 @@ def _place(root: Root, file: FileIntent, staged: Path) -> bool:
 
 def _standing(root: Root, file: FileIntent) -> _Standing:
     target = version(root, file.target)
+    if file.after is None and target is None:
+        return _Standing.DONE
     if not file.is_new:
         if target == file.after:
             return _Standing.DONE
@@ -141,6 +146,7 @@ def _standing(root: Root, file: FileIntent) -> _Standing:
 def _staged(root: Root, intent: Intent, number: int) -> Path | None:
     """Return where a file's new version is staged, made again from its object when it is lost."""
     file = intent.files[number]
+    assert file.after is not None
     place = intent.staged(root, number)
     with contextlib.suppress(FileNotFoundError):
         if Checksum.of(root.disk.read(place, limit=history.LARGEST)[0]).hex == file.after:

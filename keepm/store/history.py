@@ -1,12 +1,17 @@
 """Every version of every note, by content: `objects/<aa>/<sha256>`.
 
 An object is a copy of its own and never a link: an editor that writes in place would change it.
+What a person wrote is kept when it is first seen, too, but cheaply: unsynced, under a name of its
+own (`<sha256>.seen`), so that no commit takes it for an object that is safely on the disk.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from keepm.errors import NotFound, StorageFailed
@@ -18,6 +23,18 @@ from keepm.store.root import Root
 FOLDER = f"{layout.RECORDS}/objects"
 LARGEST = 1 << 26
 """The largest file, in bytes, that is kept as a version or compared with one."""
+_SEEN = ".seen"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFile:
+    """One kept version: its file, the digest it is named for, its size and age."""
+
+    path: str
+    digest: str
+    size: int
+    mtime_ns: int
 
 
 def put(root: Root, data: bytes) -> Checksum:
@@ -64,19 +81,64 @@ def get(root: Root, checksum: Checksum) -> bytes:
         NotFound: it was never kept, or gc took it.
         StorageFailed: it can't be read, or its bytes are no longer those it is named for.
     """
-    path = _path(checksum)
+    damaged: str | None = None
+    for path in (_path(checksum), _path(checksum) + _SEEN):
+        with reporting(path):
+            try:
+                data, _ = root.disk.read(root.paths.locate(path), limit=LARGEST)
+            except FileNotFoundError:
+                continue
+        if Checksum.of(data) == checksum:
+            return data
+        damaged = damaged or path
+    if damaged is None:
+        raise NotFound(f"no version {checksum.hex[:12]} is kept")
+    raise StorageFailed(
+        f"{damaged}: its bytes are not those it is named for",
+        hint="The disk or a program changed it; take it from a backup.",
+        details={"path": damaged, "reason": "damaged", "committed": False},
+    )
+
+
+def keep_seen(root: Root, data: bytes) -> None:
+    """Keep a version that was found in the vault, as far as that is cheap. Needs no lock.
+
+    Raises:
+        StorageFailed: the file system refuses.
+    """
+    path = _path(Checksum.of(data)) + _SEEN
+    place = root.paths.locate(path)
     with reporting(path):
+        root.disk.make_folders(place.parent)
+        with contextlib.suppress(FileExistsError):
+            root.disk.create(place, data, mode=RECORD_MODE, sync=False)
+            return
+        if root.disk.read(place, limit=LARGEST)[0] != data:  # a crash cut it short
+            root.disk.unlink(place)
+            root.disk.create(place, data, mode=RECORD_MODE, sync=False)
+
+
+def objects(root: Root) -> Iterator[ObjectFile]:
+    """Yield every object there is, in no order; what isn't one of ours is passed over.
+
+    Raises:
+        StorageFailed: the folder can't be read.
+    """
+    folder = root.paths.locate(FOLDER)
+    with reporting(FOLDER):
         try:
-            data, _ = root.disk.read(root.paths.locate(path), limit=LARGEST)
-        except FileNotFoundError as error:
-            raise NotFound(f"no version {checksum.hex[:12]} is kept") from error
-    if Checksum.of(data) != checksum:
-        raise StorageFailed(
-            f"{path}: its bytes are not those it is named for",
-            hint="The disk or a program changed it; take it from a backup.",
-            details={"path": path, "reason": "damaged", "committed": False},
-        )
-    return data
+            parts = list(root.disk.scan(folder))
+        except FileNotFoundError:
+            return
+        for part, seen in parts:
+            if not stat.S_ISDIR(seen.st_mode):
+                continue
+            for name, state in root.disk.scan(folder / part):
+                digest = name.removesuffix(_SEEN)
+                if stat.S_ISREG(state.st_mode) and _DIGEST.fullmatch(digest) and digest[:2] == part:
+                    yield ObjectFile(
+                        f"{FOLDER}/{part}/{name}", digest, state.st_size, state.st_mtime_ns
+                    )
 
 
 def temporary(root: Root, name: str) -> Path:

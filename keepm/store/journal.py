@@ -28,12 +28,15 @@ _LARGEST = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class FileIntent:
-    """What becomes of one file. `to` is set for a move, `before` is None for a new file."""
+    """What becomes of one file.
+
+    `to` is set for a move, `before` is None for a new file, `after` None for one that goes.
+    """
 
     path: str
     to: str | None
     before: str | None
-    after: str
+    after: str | None
 
     @property
     def target(self) -> str:
@@ -95,6 +98,11 @@ class Intent:
     def touched(self) -> tuple[str, ...]:
         """Every path the transaction changes."""
         return tuple(path for file in self.files for path in file.touched)
+
+    @property
+    def about(self) -> str:
+        """The path to name when the transaction fails; one without files is an event alone."""
+        return self.files[0].path if self.files else FOLDER
 
     def _record(self) -> dict[str, object]:
         return {
@@ -200,7 +208,8 @@ def read(root: Root) -> Listing:
         else:
             intents.append(intent)
     mine = tuple(sorted(n for n in names if n.startswith(f".{root.writer_id}.")))
-    intents.sort(key=lambda intent: intent.event.sequence)
+    # What resolves a blocked record comes first: done after that record, it would meet its files.
+    intents.sort(key=lambda intent: ("resolves" not in intent.event.extra, intent.event.sequence))
     return Listing(tuple(intents), tuple(foreign), tuple(damaged), mine)
 
 

@@ -5,7 +5,7 @@ One line per event, in the order in which they happened; `event` says what a lin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,8 @@ _TAIL = 1 << 16
 class LedgerProblem:
     """One thing wrong with a ledger: where, and what kind.
 
-    Codes: `unreadable`, `edited`, `gap`, `fork`, `reordered`, `torn_tail`.
+    Codes: `unreadable`, `edited`, `gap`, `fork`, `reordered`, `torn_tail`; against an anchor also
+    `cut` (events that were there are gone) and `rewritten` (others stand in their place).
     """
 
     code: str
@@ -42,6 +43,44 @@ def head(root: Root) -> Head:
     """
     with reporting(f"{FOLDER}/{_file_name(root.writer_id)}"):
         return _end(root).head
+
+
+def heads(root: Root) -> dict[str, Head]:
+    """Return the end of every writer's chain.
+
+    Raises:
+        StorageFailed: a ledger can't be read.
+    """
+    found: dict[str, Head] = {}
+    for writer in writers(root):
+        with reporting(f"{FOLDER}/{_file_name(writer)}"):
+            found[writer] = _end(root, writer).head
+    return found
+
+
+def anchored(root: Root, writer: str, anchor: Head) -> bool:
+    """Tell whether a chain still holds the event that ended it when the anchor was taken.
+
+    Raises:
+        StorageFailed: the ledger can't be read.
+    """
+    if anchor.sequence == 0:
+        return True
+    with reporting(f"{FOLDER}/{_file_name(writer)}"):
+        place = _place(root, writer)
+        seen = root.disk.state(place)
+        if seen is None or seen.st_size < anchor.size_bytes:
+            return False
+        reach = _TAIL
+        while True:
+            start = max(0, anchor.size_bytes - reach)
+            data = root.disk.read_at(place, start, limit=anchor.size_bytes - start)
+            _, newline, line = data.rstrip(b"\n").rpartition(b"\n")
+            if newline or start == 0:
+                break
+            reach *= 4
+    event = _event(line)
+    return event is not None and (event.sequence, event.hash) == (anchor.sequence, anchor.hash)
 
 
 def contains(root: Root, event: LedgerEvent) -> bool:
@@ -143,42 +182,38 @@ def events_since(
     return events, reached
 
 
-def approval_digests(root: Root) -> dict[str, str]:
-    """Return, for each version that an approval put in place, the channel of the latest one.
-
-    Raises:
-        StorageFailed: a ledger can't be read.
-    """
-    return approvals(read_all(root))
-
-
-def approvals(events: Iterable[LedgerEvent]) -> dict[str, str]:
-    """Return checksum → channel for events; where two set one version, the later counts."""
-    found: dict[str, str] = {}
-    for event in sorted(events, key=lambda e: e.time):
-        if event.channel is not None:
-            # A move (to the trash, say) puts no new version in place and approves nothing.
-            new = (c.after for c in event.changes if c.after not in (None, c.before))
-            found.update((after, event.channel) for after in new if after is not None)
-    return found
-
-
-def verify(root: Root) -> list[LedgerProblem]:
+def verify(root: Root, anchors: Mapping[str, Head] | None = None) -> list[LedgerProblem]:
     """Check every chain and return what is wrong, nothing for whole ones.
+
+    `anchors` are the last known ends, kept outside the vault: only they can tell that a chain
+    lacks its end.
 
     Raises:
         StorageFailed: a ledger can't be read.
     """
     problems: list[LedgerProblem] = []
-    for writer in writers(root):
+    known = dict(anchors or {})
+    for writer in sorted({*writers(root), *known}):
         with reporting(f"{FOLDER}/{_file_name(writer)}"):
             whole = _read(root, writer, 0)
         complete, _, torn = whole.rpartition(b"\n")
-        found = list(_chain_problems(complete + b"\n" if complete else b""))
-        problems += [LedgerProblem(code, writer, line) for code, line in found]
+        lines = complete + b"\n" if complete else b""
+        problems += [LedgerProblem(code, writer, line) for code, line in _chain_problems(lines)]
         if torn:
             problems.append(LedgerProblem("torn_tail", writer, whole.count(b"\n") + 1))
+        if writer in known and (code := _against(known[writer], lines)):
+            problems.append(LedgerProblem(code, writer, known[writer].sequence))
     return problems
+
+
+def _against(anchor: Head, lines: bytes) -> str | None:
+    """Say how a chain fails its anchor, or nothing."""
+    if anchor.sequence == 0:
+        return None
+    there = [event for _, event in _parsed(lines) if event is not None]
+    if any((e.sequence, e.hash) == (anchor.sequence, anchor.hash) for e in there):
+        return None
+    return "rewritten" if any(e.sequence >= anchor.sequence for e in there) else "cut"
 
 
 def writers(root: Root) -> list[str]:
@@ -219,8 +254,8 @@ class _End:
     line: bytes = b""  # the line before it, with its newline
 
 
-def _end(root: Root) -> _End:
-    place = root.paths.locate(FOLDER) / _file_name(root.writer_id)
+def _end(root: Root, writer: str | None = None) -> _End:
+    place = root.paths.locate(FOLDER) / _file_name(writer or root.writer_id)
     seen = root.disk.state(place)
     if seen is None or seen.st_size == 0:
         return _End(Head(0, FIRST, 0))

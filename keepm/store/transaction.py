@@ -10,7 +10,7 @@ of ours wrote is never overwritten.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepm.errors import (
     AlreadyExists,
@@ -20,10 +20,10 @@ from keepm.errors import (
     NotFound,
     RecoveryBlocked,
 )
-from keepm.model import identity
+from keepm.model import identity, layout
 from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
-from keepm.store.changes import Change, ChangeSet, Create, Move
+from keepm.store.changes import Change, ChangeSet, Create, Delete, Move
 from keepm.store.disk import failed, reporting
 from keepm.store.event import Digests, EventDraft, LedgerEvent
 from keepm.store.finishing import finish, version
@@ -64,9 +64,17 @@ class Recovery:
 
 
 def commit(
-    root: Root, changes: ChangeSet, draft: EventDraft, *, transaction_id: str, at: str
+    root: Root,
+    changes: ChangeSet,
+    draft: EventDraft,
+    *,
+    transaction_id: str,
+    at: str,
+    resolves: str | None = None,
 ) -> Commit:
     """Apply a change set with its ledger event, or nothing. Caller holds the lock, has recovered.
+
+    `resolves` is the id of a blocked record whose files this may touch: its owner has decided.
 
     Raises:
         ChecksumMismatch: a file isn't the expected version; the newer text was kept.
@@ -78,15 +86,22 @@ def commit(
     """
     check_id(transaction_id)
     with reporting(journal.FOLDER):
-        _refuse_waiting(journal.read(root), changes, transaction_id)
+        _refuse_waiting(journal.read(root), changes, transaction_id, resolves)
     planned = [_plan(root, change) for change in changes.changes]
     files = tuple(each.file for each in planned)
+    if resolves is not None:
+        draft = replace(draft, extra={**draft.extra, "resolves": resolves})
     event = LedgerEvent.following(
         ledger.head(root),
         draft,
         transaction_id=transaction_id,
         at=at,
-        changes=tuple(Digests(file.before, file.after) for file in files),
+        # What gc and repair remove from our own records is no document's version.
+        changes=tuple(
+            Digests(file.before, file.after)
+            for file in files
+            if not file.path.startswith(f"{layout.RECORDS}/")
+        ),
     )
     intent = Intent(transaction_id, root.writer_id, files, event)
     _stage(root, intent, planned)
@@ -95,8 +110,36 @@ def commit(
     written: dict[str, Checksum | None] = {}
     for file in files:
         written[file.path] = None
-        written[file.target] = Checksum(file.after)
+        if file.after is not None:
+            written[file.target] = Checksum(file.after)
     return Commit(event, written)
+
+
+def record(
+    root: Root,
+    draft: EventDraft,
+    changes: tuple[Digests, ...],
+    *,
+    versions: tuple[bytes, ...],
+    transaction_id: str,
+    at: str,
+) -> LedgerEvent:
+    """Put on record what others did to files, and keep these versions. Caller holds the lock.
+
+    The files stay as they are; the event goes through the journal all the same, so that it is
+    never torn.
+
+    Raises:
+        StorageFailed: the file system refused.
+    """
+    check_id(transaction_id)
+    event = LedgerEvent.following(
+        ledger.head(root), draft, transaction_id=transaction_id, at=at, changes=changes
+    )
+    intent = Intent(transaction_id, root.writer_id, (), event)
+    _stage(root, intent, [], versions)
+    _seal(root, intent)
+    return _conclude(root, intent)
 
 
 def recover(root: Root) -> Recovery:
@@ -105,19 +148,24 @@ def recover(root: Root) -> Recovery:
     Raises:
         StorageFailed: the file system refused; the records stay and recovery may run again.
     """
-    with reporting(journal.FOLDER):
-        listing = journal.read(root)
     finished: list[str] = []
-    blocked = [BlockedIntent(each, (), "unreadable") for each in listing.damaged]
-    for intent in listing.intents:
-        try:
-            outcome = finish(root, intent)
-        except OSError as error:
-            raise failed(intent.files[0].path, error, committed=True) from error
-        if outcome.strangers:
-            blocked.append(BlockedIntent(intent.id, outcome.strangers, "stranger"))
-        else:
-            finished += intent.touched
+    while True:
+        with reporting(journal.FOLDER):
+            listing = journal.read(root)
+        blocked = [BlockedIntent(each, (), "unreadable") for each in listing.damaged]
+        moved = len(finished)
+        for intent in listing.intents:
+            try:
+                outcome = finish(root, intent)
+            except OSError as error:
+                raise failed(intent.about, error, committed=True) from error
+            if outcome.strangers:
+                blocked.append(BlockedIntent(intent.id, outcome.strangers, "stranger"))
+            else:
+                finished += intent.touched
+        # What was finished may have cleared the way for what was blocked, or taken it back.
+        if len(finished) == moved or not any(each.reason == "stranger" for each in blocked):
+            break
     journal.clear(root, listing.temporary)
     return Recovery(tuple(finished), tuple(blocked), listing.foreign)
 
@@ -143,11 +191,15 @@ class _Planned:
     mode: int | None
 
 
-def _refuse_waiting(listing: journal.Listing, changes: ChangeSet, transaction_id: str) -> None:
+def _refuse_waiting(
+    listing: journal.Listing, changes: ChangeSet, transaction_id: str, resolves: str | None
+) -> None:
     if transaction_id in listing.ids:
         raise InvalidInput("a transaction's id is used once")
     ours = {identity.file_key(path) for path in changes.touched}
     for intent in listing.intents:
+        if intent.id == resolves:
+            continue
         waiting = [path for path in intent.touched if identity.file_key(path) in ours]
         if waiting:
             raise _blocked(intent.id, tuple(waiting))
@@ -155,9 +207,9 @@ def _refuse_waiting(listing: journal.Listing, changes: ChangeSet, transaction_id
 
 def _plan(root: Root, change: Change) -> _Planned:
     """Look at a change's files under the lock and compare them with what is expected."""
-    after = Checksum.of(change.data).hex
     if isinstance(change, Create):
         _require_free(root, change.path, besides=None)
+        after = Checksum.of(change.data).hex
         return _Planned(FileIntent(change.path, None, None, after), None, change.data, None)
     place = root.paths.locate(change.path)
     with reporting(change.path):
@@ -168,11 +220,14 @@ def _plan(root: Root, change: Change) -> _Planned:
     found = Checksum.of(old)
     if found != change.expect:
         raise _mismatch(change.path, change.expect.hex, found.hex)
+    if isinstance(change, Delete):
+        return _Planned(FileIntent(change.path, None, found.hex, None), None, b"", None)
     to = None
     if isinstance(change, Move):
         to = change.to
         _require_free(root, to, besides=change.path)
     mode = seen.st_mode & 0o777
+    after = Checksum.of(change.data).hex
     return _Planned(FileIntent(change.path, to, found.hex, after), old, change.data, mode)
 
 
@@ -201,11 +256,17 @@ def _require_free(root: Root, path: str, *, besides: str | None) -> None:
             raise AlreadyExists(f"{path}: the file name is taken", details={"path": path})
 
 
-def _stage(root: Root, intent: Intent, planned: list[_Planned]) -> None:
-    here = intent.files[0].path
+def _stage(
+    root: Root, intent: Intent, planned: list[_Planned], versions: tuple[bytes, ...] = ()
+) -> None:
+    here = intent.about
     try:
         journal.draft(root, intent)
+        for data in versions:
+            history.write(root, Checksum.of(data), data)
         for number, each in enumerate(planned):
+            if each.file.after is None:
+                continue
             here = each.file.target
             staged = intent.staged(root, number)
             root.disk.make_folders(staged.parent)
@@ -225,7 +286,7 @@ def _seal(root: Root, intent: Intent) -> None:
         journal.seal(root, intent)
     except OSError as error:
         journal.discard(root, intent)
-        raise failed(intent.files[0].path, error) from error
+        raise failed(intent.about, error) from error
 
 
 # ---- after the commit point ------------------------------------------------------------------
@@ -253,7 +314,7 @@ def _conclude(root: Root, intent: Intent) -> LedgerEvent:
             raise _overtaken(root, intent, outcome.strangers[0])
         raise _blocked(intent.id, outcome.strangers)
     assert last is not None
-    raise failed(intent.files[0].path, last, committed=True) from last
+    raise failed(intent.about, last, committed=True) from last
 
 
 # ---- refusals ----------------------------------------------------------------------------------

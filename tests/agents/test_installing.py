@@ -202,11 +202,11 @@ class FullDisk(OSDisk):
     def __init__(self, fail_at: int) -> None:
         self.left = fail_at
 
-    def create(self, path: Path, data: bytes, *, mode: int | None) -> None:
+    def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         self.left -= 1
         if self.left == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        super().create(path, data, mode=mode)
+        super().create(path, data, mode=mode, sync=sync)
 
 
 @pytest.mark.parametrize("fail_at", range(1, 8))

@@ -57,11 +57,11 @@ class FaultyDisk:
     def make_folders(self, folder: Path) -> None:
         self._do(lambda: self.disk.make_folders(folder))
 
-    def create(self, path: Path, data: bytes, *, mode: int | None) -> None:
+    def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         def half() -> None:
-            self.disk.create(path, data[: len(data) // 2], mode=mode)
+            self.disk.create(path, data[: len(data) // 2], mode=mode, sync=sync)
 
-        self._do(lambda: self.disk.create(path, data, mode=mode), torn=half)
+        self._do(lambda: self.disk.create(path, data, mode=mode, sync=sync), torn=half)
 
     def rename_over(self, source: Path, target: Path) -> None:
         self._do(lambda: self.disk.rename_over(source, target))

@@ -70,12 +70,14 @@ class MemoryDisk:
                 raise FileExistsError(errno.EEXIST, "a file", str(place))
             here = node
 
-    def create(self, path: Path, data: bytes, *, mode: int | None) -> None:
+    def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         folder = self._folder(path.parent)
         if path.name in folder.entries:
             raise FileExistsError(errno.EEXIST, "exists", str(path))
         number = self._next()
-        folder.entries[path.name] = _File(number, mode or 0o644, data, data, number)
+        folder.entries[path.name] = _File(
+            number, mode or 0o644, data, data if sync else b"", number
+        )
 
     def rename_over(self, source: Path, target: Path) -> None:
         file, folder = self._file(source), self._folder(target.parent)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from keepm.model.checksum import Checksum
 from keepm.store import transaction
-from keepm.store.changes import Change, ChangeSet, Create, Move, Replace
+from keepm.store.changes import Change, ChangeSet, Create, Delete, Move, Replace
 from keepm.store.disk import Disk, OSDisk
 from keepm.store.event import EventDraft
 from keepm.store.paths import VaultPaths
@@ -43,7 +43,7 @@ def opened(folder: Path, disk: Disk) -> Root:
 
 def apply(root: Root, changes: Iterable[Change] | Change, transaction_id: str = "t1") -> Commit:
     """Recover and commit, as every mutation does under the lock."""
-    given = (changes,) if isinstance(changes, Create | Replace | Move) else tuple(changes)
+    given = (changes,) if isinstance(changes, Create | Replace | Move | Delete) else tuple(changes)
     transaction.recover(root)
     return transaction.commit(root, ChangeSet(given), draft(), transaction_id=transaction_id, at=AT)
 

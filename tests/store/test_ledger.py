@@ -91,12 +91,47 @@ def test_only_news_is_read_from_an_offset_on(root: Root) -> None:
     assert len(ledger.events_since(root, {root.writer_id: 10**9})[0]) == 3
 
 
-def test_the_latest_approval_of_a_version_counts() -> None:
-    first = chained(Head(0, FIRST, 0), 1, "owner-cli", "2026-01-01T00:00:00Z")
-    later = chained(Head(1, first.hash, 0), 1, "relayed", "2026-01-02T00:00:00Z")
-    silent = chained(Head(2, later.hash, 0), 2, None)
+def test_an_anchor_finds_the_end_cut_off_and_the_end_rewritten(root: Root) -> None:
+    """Known fault: a chain alone can't tell that it lacks its end."""
+    filled(root, 3)
+    anchors = ledger.heads(root)
+    whole = lines(root)
+    assert ledger.verify(root, anchors) == []
+    assert ledger.anchored(root, root.writer_id, anchors[root.writer_id])
 
-    assert ledger.approvals([later, silent, first]) == {f"{1:064d}": "relayed"}
+    rewrite(root, whole[0] + whole[1])
+    assert ledger.verify(root) == []
+    assert [problem.code for problem in ledger.verify(root, anchors)] == ["cut"]
+    assert not ledger.anchored(root, root.writer_id, anchors[root.writer_id])
+
+    filled(root, 1)
+    ledger.append(root, chained(ledger.head(root), 9))
+    assert [problem.code for problem in ledger.verify(root, anchors)] == ["rewritten"]
+    assert not ledger.anchored(root, root.writer_id, anchors[root.writer_id])
+
+
+def test_a_ledger_that_is_gone_is_cut(root: Root) -> None:
+    filled(root, 2)
+    anchors = ledger.heads(root)
+    root.disk.unlink(root.paths.records / "ledger" / f"{root.writer_id}.jsonl")
+
+    assert [problem.code for problem in ledger.verify(root, anchors)] == ["cut"]
+
+
+def test_an_anchor_holds_while_the_chain_grows_past_a_long_event(root: Root) -> None:
+    filled(root, 1)
+    changes = tuple(Digests(None, f"{n:064d}") for n in range(2000))
+    ledger.append(
+        root,
+        LedgerEvent.following(
+            ledger.head(root), support.draft(), transaction_id="long", at=AT, changes=changes
+        ),
+    )
+    anchor = ledger.head(root)
+    filled(root, 2)
+
+    assert ledger.anchored(root, root.writer_id, anchor)
+    assert ledger.verify(root, {root.writer_id: anchor}) == []
 
 
 @pytest.mark.parametrize("kept", [1, 30, -2, -1])

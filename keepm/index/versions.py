@@ -1,0 +1,157 @@
+"""Which versions the ledgers name: what each event put where, and by which channel.
+
+A row is one change of one event. A note's history is a walk along its digests, from the present
+version back: the event that put it in place says which version stood there before.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+from keepm.index.database import Database
+
+_COLUMNS = (
+    "transaction_id, position, sequence, time, operation, surface, channel, client, session,"
+    " object_id, scope, old, new"
+)
+_NEWEST_FIRST = "ORDER BY time DESC, sequence DESC, position DESC"
+_MARK = "ledger:"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One change of one event: the version before and the one after, None where there was none."""
+
+    transaction_id: str
+    position: int
+    sequence: int
+    time: str
+    operation: str
+    surface: str
+    channel: str | None
+    client: str
+    session: str
+    object_id: str
+    scope: str
+    old: str | None
+    new: str | None
+
+
+def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: bool) -> None:
+    """Add what events say; `anew` when these are all that the ledgers say now."""
+    if anew:
+        connection.execute("DELETE FROM versions")
+        connection.execute("DELETE FROM meta WHERE key GLOB ?", (f"{_MARK}*",))
+    connection.executemany(
+        "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (astuple(row) for row in rows),
+    )
+
+
+def marks(db: Database) -> dict[str, int]:
+    """Return how much of each writer's ledger the index knows, in bytes."""
+    with db.reading() as connection:
+        rows = connection.execute(
+            "SELECT key, value FROM meta WHERE key GLOB ?", (f"{_MARK}*",)
+        ).fetchall()
+    return {key.removeprefix(_MARK): int(value) for key, value in rows}
+
+
+def mark(writer: str) -> str:
+    """Return the key under which the index remembers how far a ledger was read."""
+    return f"{_MARK}{writer}"
+
+
+def channel_of(db: Database, checksum: str) -> str | None:
+    """Return the channel that let exactly these bytes in, or nothing.
+
+    A move (to the trash, say) puts no new version in place and approves nothing.
+    """
+    with db.reading() as connection:
+        row = connection.execute(
+            "SELECT channel FROM versions WHERE new = ? AND channel IS NOT NULL"
+            " AND old IS NOT new ORDER BY time DESC, sequence DESC, position DESC LIMIT 1",
+            (checksum,),
+        ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def is_empty(db: Database) -> bool:
+    """Tell whether no ledger names any version."""
+    with db.reading() as connection:
+        return connection.execute("SELECT 1 FROM versions LIMIT 1").fetchone() is None
+
+
+def latest(db: Database, digest: str) -> VersionRow | None:
+    """Return the last change that put a version in place, moved it or replaced it."""
+    return _one(db, "(new = ? OR old = ?)", (digest, digest))
+
+
+def latest_of(db: Database, object_id: str) -> VersionRow | None:
+    """Return the first change of the last event about this object."""
+    return _one(db, "object_id = ? AND position = 0", (object_id,))
+
+
+def standing(db: Database, digest: str) -> str | None:
+    """Follow the events from a version on, and return the one that stands there now.
+
+    A version that no event replaced or took away stands for itself.
+    """
+    bound: VersionRow | None = None
+    here = digest
+    while True:
+        after = ("", -1, -1) if bound is None else (bound.time, bound.sequence, bound.position)
+        row = _one(
+            db,
+            "(new = ? OR old = ?) AND (time, sequence, position) > (?, ?, ?)",
+            (here, here, *after),
+        )
+        if row is None or row.new == here:
+            return here
+        if row.new is None:
+            return None
+        here, bound = row.new, row
+
+
+def ancestry(db: Database, digest: str) -> list[VersionRow]:
+    """Return the events that made a version and those before it, newest first."""
+    found: list[VersionRow] = []
+    here: str | None = digest
+    before: tuple[str, int, int] | None = None
+    while here is not None:
+        if before is None:
+            row = _one(db, "new = ? AND old IS NOT new", (here,))
+        else:
+            row = _one(
+                db,
+                "new = ? AND old IS NOT new AND (time, sequence, position) < (?, ?, ?)",
+                (here, *before),
+            )
+        if row is None:
+            break
+        found.append(row)
+        here, before = row.old, (row.time, row.sequence, row.position)
+    return found
+
+
+def scopes(db: Database, digest: str) -> set[str]:
+    """Return the scopes in which events put a version in place.
+
+    An undo can reach over several scopes and brings back what was there: it says nothing here.
+    """
+    with db.reading() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT scope FROM versions WHERE new = ? AND operation <> 'undo'", (digest,)
+        ).fetchall()
+    return {scope for (scope,) in rows}
+
+
+def _one(db: Database, condition: str, values: tuple[str | int, ...]) -> VersionRow | None:
+    with db.reading() as connection:
+        row = connection.execute(
+            f"SELECT {_COLUMNS} FROM versions WHERE {condition} {_NEWEST_FIRST} LIMIT 1",  # noqa: S608 - our own words
+            values,
+        ).fetchone()
+    return None if row is None else VersionRow(*row)

@@ -1,0 +1,82 @@
+"""The last known end of each ledger, kept on this machine outside the vault.
+
+Only so can a ledger be found to lack its end. An anchor moves on only while the chain still holds
+the event it names; else it stays until the owner accepts the shorter ledger.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from keepm.operations.places import vault_id
+from keepm.operations.vault import Vault
+from keepm.store import ledger
+from keepm.store.event import Head
+
+_FORMAT = 1
+
+
+def anchors(vault: Vault) -> dict[str, Head]:
+    """Return the last known end of each writer's ledger; nothing where none is kept."""
+    try:
+        record = json.loads(_path(vault).read_bytes())
+        if record["format"] != _FORMAT:
+            return {}
+        return {str(writer): Head(**head) for writer, head in record["heads"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def advance(vault: Vault, *, own: bool) -> None:
+    """Move the anchors on to where the ledgers end now.
+
+    `own`: this machine's, too; only for the holder of the vault's lock, else two processes
+    could set it back.
+    """
+    kept = anchors(vault)
+    moved = dict(kept)
+    for writer, head in ledger.heads(vault.root).items():
+        if head.sequence == 0 or (writer == vault.root.writer_id and not own):
+            continue
+        known = kept.get(writer)
+        if known is None or ledger.anchored(vault.root, writer, known):
+            moved[writer] = head
+    if moved != kept:
+        set_anchors(vault, moved)
+
+
+def set_anchors(vault: Vault, heads: Mapping[str, Head]) -> None:
+    """Keep these ends as the last known ones, as far as the data folder can be written."""
+    path = _path(vault)
+    record = {
+        "format": _FORMAT,
+        "heads": {
+            writer: {"sequence": each.sequence, "hash": each.hash, "size_bytes": each.size_bytes}
+            for writer, each in sorted(heads.items())
+        },
+    }
+    # Not synced: an older anchor raises no false alarm.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(record, file)
+        Path(name).replace(path)
+
+
+def lost(vault: Vault) -> list[str]:
+    """Return the writers whose ledger no longer holds its anchor: cut at the end, or rewritten."""
+    return [
+        writer
+        for writer, head in anchors(vault).items()
+        if not ledger.anchored(vault.root, writer, head)
+    ]
+
+
+def _path(vault: Vault) -> Path:
+    return vault.settings.data_dir / "anchors" / f"{vault_id(vault.settings)}.json"

@@ -1,0 +1,65 @@
+"""What the ledgers tell that the index doesn't know yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from keepm.index import versions
+from keepm.index.versions import VersionRow
+from keepm.operations.vault import Vault
+from keepm.store import ledger
+from keepm.store.event import LedgerEvent
+
+WITHOUT_VERSIONS = frozenset({"gc", "ledger_accept"})
+"""Operations whose events put no document's version anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Events as rows, and how far each ledger has been read with them.
+
+    `anew`: a ledger is shorter than it was, so these rows are all that counts.
+    """
+
+    versions: tuple[VersionRow, ...] = ()
+    marks: dict[str, str] | None = None
+    anew: bool = False
+
+
+def waiting(vault: Vault) -> bool:
+    """Tell whether some ledger isn't as long as the index remembers."""
+    return ledger.sizes(vault.root) != versions.marks(vault.database)
+
+
+def read(vault: Vault) -> News:
+    """Return what is new, for a batch that takes it up."""
+    sizes, known = ledger.sizes(vault.root), versions.marks(vault.database)
+    if sizes == known:
+        return News(marks={})
+    anew = any(sizes.get(writer, 0) < offset for writer, offset in known.items())
+    events, reached = ledger.events_since(vault.root, {} if anew else known)
+    marks = {versions.mark(writer): str(offset) for writer, offset in reached.items()}
+    return News(tuple(_rows(events)), marks, anew)
+
+
+def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:
+    for event in events:
+        if event.operation in WITHOUT_VERSIONS:
+            continue
+        for position, change in enumerate(event.changes):
+            yield VersionRow(
+                transaction_id=event.transaction_id,
+                position=position,
+                sequence=event.sequence,
+                time=event.time,
+                operation=event.operation,
+                surface=event.surface,
+                channel=event.channel,
+                client=event.client,
+                session=event.session,
+                object_id=event.object_id,
+                scope=event.scope,
+                old=change.before,
+                new=change.after,
+            )

@@ -1,0 +1,251 @@
+"""Hand edits on record: what a person did to a file gets its event, exactly once.
+
+Whoever looks at the files notes in the index what changed (`index/handmade`); here each note is
+judged under the vault's lock, by what the ledger says stands there. So it doesn't matter how many
+servers look, or which of them dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from keepm.errors import KeepMError, NotFound, RootUnavailable
+from keepm.index import handmade, versions, writing
+from keepm.index.handmade import HandEdit
+from keepm.index.versions import VersionRow
+from keepm.index.writing import Batch
+from keepm.markdown import documents
+from keepm.model import layout
+from keepm.model.approval import Channel
+from keepm.model.checksum import Checksum
+from keepm.model.document import Damaged
+from keepm.operations import anchoring, news
+from keepm.operations.vault import Vault
+from keepm.store import history, lock, reader, transaction
+from keepm.store.changes import Change, Create
+from keepm.store.event import Digests, EventDraft
+
+OPERATION = "external-edit"
+SURFACE = "edit"
+_AT_ONCE = 50  # how many are recorded in one hold of the lock
+_TO_TRASH = frozenset({"delete", "inbox_prune"})
+
+
+def record(vault: Vault) -> bool:
+    """Put noted hand edits on record if the lock is free; tell whether some are left.
+
+    A busy lock or a vault that can't be written leaves them for the next time: reading goes on.
+    """
+    if not handmade.pending(vault.database, 1):
+        return False
+    try:
+        with lock.hold(vault.root.paths, surface=SURFACE, timeout=0, now=vault.now()):
+            recovery = transaction.recover(vault.root)
+            if recovery.finished:
+                return True  # the index must see those files first
+            record_held(vault)
+    except RootUnavailable:
+        return True
+    return bool(handmade.pending(vault.database, 1))
+
+
+def record_held(vault: Vault) -> None:
+    """Put noted hand edits on record. The caller holds the vault's lock and has recovered.
+
+    Raises:
+        StorageFailed: the file system refused; what isn't on record stays noted.
+    """
+    pending = handmade.pending(vault.database, _AT_ONCE)
+    if pending:
+        _take_up(vault, ())
+    # What is gone comes last: it may have gone to another name, edited on the way.
+    pending.sort(key=lambda edit: reader.state(vault.root, edit.path) is None)
+    done: set[str] = set()
+    for edit in pending:
+        if edit.path not in done:
+            done.update(_record(vault, edit, pending))
+
+
+def before_change(vault: Vault, changes: Iterable[Change]) -> None:
+    """Put on record the hand edits that a change builds on and the index hasn't seen.
+
+    The caller holds the vault's lock; the changes' expectations are what was read just now.
+    """
+    found = {change.path: change.expect for change in changes if not isinstance(change, Create)}
+    rows = writing.file_rows(vault.database, found)
+    edits = tuple(
+        HandEdit(path, row.checksum)
+        for path, row in rows.items()
+        if row.reason is None and row.checksum != found[path].hex
+    )
+    if edits:
+        writing.apply(vault.database, Batch(edits=edits))
+        record_held(vault)
+
+
+def keep_seen(vault: Vault, *, most: int | None = None) -> None:
+    """Keep what people wrote as versions of its own, for files that no commit has kept.
+
+    Cheap and beside everything else; what can't be kept now is kept the next time.
+    """
+    kept = {each.digest for each in history.objects(vault.root) if each.size}
+    missing = [
+        row
+        for row in writing.files(vault.database).values()
+        if row.reason is None and row.size and row.checksum not in kept
+    ]
+    for row in missing[:most]:
+        if vault.progress.stopping.is_set():
+            return
+        try:
+            history.keep_seen(
+                vault.root, reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
+            )
+        except NotFound:
+            continue
+        except RootUnavailable:
+            return  # a full or read-only disk
+        except KeepMError:
+            continue
+
+
+# ---- judging one edit --------------------------------------------------------------------------
+
+
+def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str, ...]:
+    """Write the event of one edit, if it needs one; return the paths that are settled."""
+    place = layout.place(edit.path)
+    if place is None:
+        return _settle(vault, edit.path)
+    try:
+        data = reader.read(vault.root, edit.path, limit=history.LARGEST)
+    except NotFound:
+        return _record_gone(vault, edit, place)
+    except KeepMError:
+        return _settle(vault, edit.path)  # a pipe or a folder now: no version of a document
+    digest = Checksum.of(data).hex
+    if digest == edit.before:
+        return _settle(vault, edit.path)
+    last = versions.latest(vault.database, digest)
+    if last is not None and last.new == digest:
+        if edit.before is None and last.operation != "undo" and last.scope != place.scope.key:
+            # The same bytes in another project's folder: a person moved or copied the note.
+            return _write(vault, edit, place, Digests(digest, digest), last.object_id)
+        return _settle(vault, edit.path)
+    document = documents.read(edit.path, data)
+    damaged = isinstance(document.content, Damaged)
+    document_id = edit.document_id if damaged and edit.document_id else document.content.id
+    source = edit if edit.before else _moved_from(vault, document_id, pending)
+    before = source.before if source else _left_behind(vault, document_id)
+    if before is None and edit.before is None and versions.is_empty(vault.database):
+        return _settle(vault, edit.path)  # nothing of this vault is on record yet
+    standing = versions.standing(vault.database, before) if before else None
+    moved = () if source is None or source is edit else _settle(vault, source.path)
+    if standing == digest and source and layout.place(source.path) == place:
+        return _settle(vault, edit.path) + moved  # renamed, and nothing else
+    return _write(vault, edit, place, Digests(standing, digest), document_id, data) + moved
+
+
+def _record_gone(vault: Vault, edit: HandEdit, place: layout.Place) -> tuple[str, ...]:
+    if edit.before is None:
+        return _settle(vault, edit.path)
+    standing = versions.standing(vault.database, edit.before)
+    if standing is None or _in_place(vault, standing):
+        return _settle(vault, edit.path)  # on record, or moved
+    if _is_trashed(vault, versions.latest(vault.database, standing), edit.path):
+        return _settle(vault, edit.path)
+    return _write(vault, edit, place, Digests(standing, None), edit.document_id or "")
+
+
+def _moved_from(vault: Vault, document_id: str, pending: list[HandEdit]) -> HandEdit | None:
+    """Return the noted removal of the same document: renamed and edited at once."""
+    for other in pending:
+        if other.document_id == document_id and other.before is not None:
+            state = reader.state(vault.root, other.path)
+            if state is None:
+                return other
+    return None
+
+
+def _left_behind(vault: Vault, document_id: str) -> str | None:
+    """Return the last version on record of a document that is in no file now."""
+    last = versions.latest_of(vault.database, document_id)
+    if last is None:
+        return None
+    here = last.new or last.old
+    standing = versions.standing(vault.database, here) if here else None
+    if standing is None or _in_place(vault, standing):
+        return None
+    return standing
+
+
+def _in_place(vault: Vault, digest: str) -> bool:
+    """Tell whether some file of the vault has these bytes, as far as the index knows."""
+    paths = writing.paths_of(vault.database, digest)
+    return any(reader.state(vault.root, path) is not None for path in paths)
+
+
+def _is_trashed(vault: Vault, last: VersionRow | None, path: str) -> bool:
+    """Tell whether the last event of a version took the file from this path to the trash."""
+    if last is None:
+        return False
+    if last.operation in _TO_TRASH:
+        return True  # also when gc has emptied the trash since
+    stamp = last.time.replace("-", "").replace(":", "")
+    trashed = layout.trash_path(path, stamp=stamp, transaction_id=last.transaction_id)
+    return reader.state(vault.root, trashed) is not None
+
+
+# ---- writing it down ---------------------------------------------------------------------------
+
+
+def _write(
+    vault: Vault,
+    edit: HandEdit,
+    place: layout.Place,
+    change: Digests,
+    document_id: str,
+    data: bytes | None = None,
+) -> tuple[str, ...]:
+    transaction.record(
+        vault.root,
+        EventDraft(
+            operation=OPERATION,
+            surface=SURFACE,
+            object_id=document_id,
+            object_kind=kind_of(place),
+            scope=place.scope.key,
+            channel=str(Channel.OWNER_EDIT),
+        ),
+        (change,),
+        versions=() if data is None else (data,),
+        transaction_id=vault.new_id(),
+        at=vault.now(),
+    )
+    return _settle(vault, edit.path)
+
+
+def kind_of(place: layout.Place) -> str:
+    """Return what kind of object a place holds, as events name it."""
+    match place.shelf:
+        case layout.Shelf.MEMORY:
+            return "memory"
+        case layout.Shelf.PROPOSAL | layout.Shelf.ARCHIVED_PROPOSAL:
+            return "proposal"
+        case _:
+            return "handoff"
+
+
+def _settle(vault: Vault, path: str) -> tuple[str, ...]:
+    _take_up(vault, (path,))
+    return (path,)
+
+
+def _take_up(vault: Vault, recorded: tuple[str, ...]) -> None:
+    told = news.read(vault)
+    writing.apply(
+        vault.database,
+        Batch(versions=told.versions, anew=told.anew, meta=told.marks or {}, recorded=recorded),
+    )
+    if told.marks:
+        anchoring.advance(vault, own=True)

@@ -1,0 +1,81 @@
+"""What lies in the trash, and from where and when it came.
+
+Ours: `.trash/<time>-<transaction id>/<old path below Memory/>`, which makes restoring exact. A
+KeepM 3 trash is flat, with the time in the file's name; its old path is not recorded.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from keepm.model import layout
+from keepm.store.disk import reporting
+from keepm.store.paths import is_portable
+from keepm.store.root import Root, is_id
+
+_OURS = re.compile(r"(\d{8}T\d{6}Z)-(.+)")
+_TIME = re.compile(r"(?<!\d)(\d{4})-?(\d\d)-?(\d\d)T(\d\d)[-:]?(\d\d)[-:]?(\d\d)(?:[.,]?\d+)?Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """One file in the trash.
+
+    `deleted_at` is None where nothing trustworthy tells the time, `old_path` where nothing tells
+    the place, `transaction_id` for what another program put there.
+    """
+
+    path: str
+    size: int
+    deleted_at: str | None
+    old_path: str | None
+    transaction_id: str | None
+
+
+def entries(root: Root) -> Iterator[Trashed]:
+    """Yield every regular file in the trash, in no order; symlinks are passed over.
+
+    Raises:
+        StorageFailed: the trash can't be read.
+    """
+    waiting = [layout.TRASH]
+    while waiting:
+        folder = waiting.pop()
+        with reporting(folder):
+            try:
+                found = list(root.disk.scan(root.paths.locate(folder)))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+        for name, seen in found:
+            path = f"{folder}/{name}"
+            if not is_portable(name):
+                continue
+            if stat.S_ISDIR(seen.st_mode):
+                waiting.append(path)
+            elif stat.S_ISREG(seen.st_mode):
+                yield _trashed(path, seen.st_size)
+
+
+def _trashed(path: str, size: int) -> Trashed:
+    batch, _, inner = path.removeprefix(f"{layout.TRASH}/").partition("/")
+    ours = _OURS.fullmatch(batch)
+    if ours and inner and is_id(ours[2]):
+        old_path = f"{layout.MEMORY}/{inner}"
+        if layout.place(old_path) is not None:
+            return Trashed(path, size, _time(ours[1]), old_path, ours[2])
+    if not inner:
+        return Trashed(path, size, _time(batch), None, None)
+    return Trashed(path, size, None, None, None)
+
+
+def _time(text: str) -> str | None:
+    found = _TIME.search(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = found.groups()
+    if not ("01" <= month <= "12" and "01" <= day <= "31" and hour < "24"):
+        return None
+    return f"{year}-{month}-{day}T{hour}:{minute}:{second}Z"

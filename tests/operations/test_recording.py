@@ -1,0 +1,271 @@
+"""Hand edits on record: one event for what a person did, whoever looks and whoever dies."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from keepm.index import handmade
+from keepm.model.checksum import Checksum
+from keepm.operations import memories, provenance, recording, sync
+from keepm.operations.vault import Vault
+from keepm.store import history, lock
+from keepm.store.event import Digests
+from tests.operations import support
+from tests.operations.support import AGENT, Machine, claim, edit, events, proof
+
+NOTE = "Memory/projects/widgets/build-command.md"
+Open = Callable[[Path | None], Vault]
+
+
+def look(vault: Vault) -> None:
+    sync.reconcile(vault)
+    recording.record(vault)
+
+
+def operations(vault: Vault) -> list[str]:
+    return [event.operation for event in events(vault)]
+
+
+def digest(data: str | bytes) -> str:
+    return Checksum.of(data.encode() if isinstance(data, str) else data).hex
+
+
+def made(machine: Machine, vault: Vault, name: str = "build-command") -> tuple[Path, str]:
+    """Create a note through the tools; return its file and text."""
+    sync.reconcile(vault)
+    written = memories.create(vault, AGENT, claim(name))
+    place = machine.root / written.document.path
+    return place, place.read_text("utf-8")
+
+
+def test_a_hand_edit_gets_one_event_with_both_digests(machine: Machine, vault: Vault) -> None:
+    place, old = made(machine, vault)
+    new = old + "\nBy hand.\n"
+    place.write_text(new, "utf-8")
+    look(vault)
+    look(vault)
+
+    event = events(vault)[-1]
+    assert operations(vault) == ["create", "external-edit"]
+    assert event.changes == (Digests(digest(old), digest(new)),)
+    assert (event.channel, event.surface, event.scope) == ("owner-edit", "edit", "widgets")
+    assert event.object_id == memories.read(vault, "build-command", max_chars=9).document.content.id
+    assert history.get(vault.root, Checksum(digest(new))) == new.encode()
+    read = memories.read(vault, "build-command", max_chars=9999)
+    assert read.approved_via == "owner-edit"
+    assert handmade.pending(vault.database) == []
+
+
+def test_an_edit_back_to_an_older_version_is_on_record_too(machine: Machine, vault: Vault) -> None:
+    place, old = made(machine, vault)
+    memories.update(
+        vault, AGENT, "build-command", edit(body="New.\n"), proof(vault, "build-command")
+    )
+    place.write_text(old, "utf-8")
+    look(vault)
+
+    assert operations(vault) == ["create", "update", "external-edit"]
+    assert events(vault)[-1].changes[0].after == digest(old)
+
+
+def test_a_removed_note_and_a_new_one_are_on_record(machine: Machine, vault: Vault) -> None:
+    place, old = made(machine, vault)
+    place.unlink()
+    machine.put("Memory/global/by-hand.md", "A note without metadata.\n")
+    look(vault)
+
+    changes = {event.changes[0] for event in events(vault)[1:]}
+    assert changes == {
+        Digests(digest(old), None),
+        Digests(None, digest("A note without metadata.\n")),
+    }
+
+
+def test_the_first_look_at_a_vault_records_nothing(machine: Machine, vault: Vault) -> None:
+    for number in range(20):
+        machine.put(f"Memory/global/n{number}.md", f"Note {number}.\n")
+    look(vault)
+    assert events(vault) == []
+
+    machine.put("Memory/global/n3.md", "Note 3, changed.\n")
+    look(vault)
+    (event,) = events(vault)
+    assert event.changes == (Digests(digest("Note 3.\n"), digest("Note 3, changed.\n")),)
+
+
+def test_what_is_seen_is_kept_as_a_version(machine: Machine, vault: Vault) -> None:
+    machine.put("Memory/global/old.md", "From long ago.\n")
+    sync.reconcile(vault)
+    recording.keep_seen(vault)
+    recording.keep_seen(vault)
+
+    assert history.get(vault.root, Checksum.of(b"From long ago.\n")) == b"From long ago.\n"
+    assert [each.digest for each in history.objects(vault.root)] == [digest("From long ago.\n")]
+
+
+def test_a_changed_version_that_was_cut_short_is_kept_again(machine: Machine, vault: Vault) -> None:
+    machine.put("Memory/global/old.md", "From long ago.\n")
+    sync.reconcile(vault)
+    recording.keep_seen(vault)
+    (kept,) = history.objects(vault.root)
+    (machine.root / kept.path).write_bytes(b"")
+    recording.keep_seen(vault)
+
+    assert history.get(vault.root, Checksum.of(b"From long ago.\n")) == b"From long ago.\n"
+
+
+def test_our_own_changes_are_no_hand_edits(machine: Machine, vault: Vault, opened: Open) -> None:
+    other = opened(machine.folder / "work/widgets")
+    made(machine, vault)
+    look(other)
+    memories.update(
+        vault, AGENT, "build-command", edit(name="renamed"), proof(vault, "build-command")
+    )
+    look(other)
+    memories.delete(vault, AGENT, "renamed", proof(vault, "renamed"))
+    look(other)
+    look(vault)
+
+    assert operations(vault) == ["create", "update", "delete"]
+
+
+def test_a_second_index_of_the_vault_tells_nothing_twice(tmp_path: Path, machine: Machine) -> None:
+    """Two data folders on one vault (known fault 4): each decides by the ledger."""
+    other = Machine(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/vault").symlink_to(machine.root)
+    other.project("widgets")
+    first = machine.open(machine.folder / "work/widgets")
+    place, old = made(machine, first)
+    second = other.open(other.folder / "work/widgets")
+    sync.reconcile(second)
+    place.write_text(old + "\nBy hand.\n", "utf-8")
+    for _ in range(2):
+        look(first)
+        look(second)
+    place.unlink()
+    for each in (machine, other):
+        each.clock.forward(seconds=60)
+    for _ in range(2):
+        look(second)
+        look(first)
+
+    assert sorted(operations(first)) == ["create", "external-edit", "external-edit"]
+    first.close()
+    second.close()
+
+
+def test_many_that_look_at_once_tell_it_once(machine: Machine, opened: Open) -> None:
+    folder = machine.folder / "work/widgets"
+    vaults = [opened(folder) for _ in range(4)]
+    place, old = made(machine, vaults[0])
+    for each in vaults:
+        sync.reconcile(each)
+    place.write_text(old + "\nBy hand.\n", "utf-8")
+    threads = [threading.Thread(target=look, args=(each,)) for each in vaults]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    look(vaults[0])
+
+    assert operations(vaults[0]) == ["create", "external-edit"]
+
+
+def test_a_busy_lock_leaves_it_for_the_next_look(machine: Machine, vault: Vault) -> None:
+    place, old = made(machine, vault)
+    place.write_text(old + "\nBy hand.\n", "utf-8")
+    with lock.hold(vault.root.paths, surface="test", timeout=1, now=vault.now()):
+        look(vault)
+        assert len(memories.read(vault, "build-command", max_chars=9).part.text) == 9
+    assert operations(vault) == ["create"]
+
+    place.write_text(old + "\nBy hand, twice.\n", "utf-8")
+    look(vault)
+    assert operations(vault) == ["create", "external-edit"]
+    assert events(vault)[-1].changes[0].before == digest(old)
+
+
+def test_a_change_on_top_of_an_unseen_edit_comes_after_it(machine: Machine, vault: Vault) -> None:
+    place, old = made(machine, vault)
+    place.write_text(old + "\nBy hand.\n", "utf-8")
+    memories.update(
+        vault, AGENT, "build-command", edit(tags=("new",)), proof(vault, "build-command")
+    )
+
+    assert operations(vault) == ["create", "external-edit", "update"]
+    first, second, third = events(vault)
+    assert second.changes[0].before == first.changes[0].after
+    assert third.changes[0].before == second.changes[0].after
+
+
+def test_an_edit_made_while_no_index_was_there_is_found_by_the_ledger(
+    machine: Machine, opened: Open
+) -> None:
+    folder = machine.folder / "work/widgets"
+    vault = machine.open(folder)
+    place, old = made(machine, vault)
+    vault.close()
+    for each in machine.index_files():
+        each.unlink()
+    place.write_text(old + "\nBy hand.\n", "utf-8")
+    vault = opened(folder)
+    look(vault)
+
+    assert operations(vault) == ["create", "external-edit"]
+    assert events(vault)[-1].changes[0].before == digest(old)
+
+
+@pytest.mark.parametrize("target", ["projects/widgets/sorted/b.md", "global/build-command.md"])
+def test_a_note_moved_by_hand_is_on_record_when_its_scope_changed(
+    target: str, machine: Machine, vault: Vault
+) -> None:
+    place, old = made(machine, vault)
+    (machine.root / "Memory" / target).parent.mkdir(parents=True, exist_ok=True)
+    place.rename(machine.root / "Memory" / target)
+    look(vault)
+    look(vault)
+
+    moved = [event for event in events(vault) if event.operation == "external-edit"]
+    assert [(event.scope, event.changes) for event in moved] == (
+        [("", (Digests(digest(old), digest(old)),))] if target.startswith("global") else []
+    )
+
+
+def test_a_note_renamed_and_edited_at_once_is_one_edit(machine: Machine, vault: Vault) -> None:
+    place, old = made(machine, vault)
+    place.unlink()
+    machine.put("Memory/projects/widgets/other.md", old + "\nBy hand.\n")
+    look(vault)
+
+    (event,) = [event for event in events(vault) if event.operation == "external-edit"]
+    assert event.changes == (Digests(digest(old), digest(old + "\nBy hand.\n")),)
+
+
+def test_a_restored_backup_makes_the_index_read_the_ledgers_anew(
+    machine: Machine, vault: Vault
+) -> None:
+    made(machine, vault)
+    place = machine.root / "Memory/.keepm/ledger" / f"{vault.root.writer_id}.jsonl"
+    backup = place.read_bytes()
+    second = memories.create(vault, AGENT, claim("second"))
+    place.write_bytes(backup)
+    support.look(vault)
+
+    assert provenance.channel(vault, second.document) == "owner-edit"
+
+
+def test_hand_edits_of_proposals_and_handoffs_name_their_kind(
+    machine: Machine, vault: Vault
+) -> None:
+    made(machine, vault)
+    machine.put("Memory/Inbox/pending/global/p.md", "not a proposal\n")
+    machine.put("Memory/.handoffs/pending/projects/widgets/h.md", "not a handoff\n")
+    look(vault)
+
+    kinds = {(event.object_kind, event.scope) for event in events(vault)[1:]}
+    assert kinds == {("proposal", ""), ("handoff", "widgets")}
