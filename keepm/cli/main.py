@@ -11,7 +11,18 @@ from keepm import __version__
 from keepm.cli import output
 from keepm.errors import KeepMError
 
-_VERBS = ("serve", "setup", "demo", "status", "search", "read", "project", "config", "hook")
+_VERBS = (
+    "serve",
+    "setup",
+    "demo",
+    "status",
+    "search",
+    "read",
+    "history",
+    "project",
+    "config",
+    "hook",
+)
 
 _DESCRIPTION = """\
 KeepM: long-term memory for coding agents, in local Markdown, behind a gate.

@@ -49,6 +49,15 @@ class MemoryView:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionView:
+    digest: str
+    operation: str
+    time: str | None = None
+    channel: str | None = None
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRead:
     notice: str
     memory: MemoryView
@@ -57,6 +66,9 @@ class MemoryRead:
     total_chars: int
     offset: int | None = None
     update_token: str | None = None
+    version: VersionView | None = None  # said of an older version
+    versions: list[VersionView] | None = None  # newest first, the present one included
+    total_versions: int | None = None
     next_step: str | None = None
 
 
