@@ -38,8 +38,13 @@ Every command explains itself: keepm COMMAND --help"""
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
-    output.utf8()
     chosen = next((word for word in arguments if word in _VERBS), None)
+    if chosen == "serve" or not arguments:
+        # Stdout is the protocol's: what Python's start printed there must not reach it.
+        with output.stdout_to_stderr():
+            output.utf8()
+    else:
+        output.utf8()
     parser = _parser([chosen] if chosen else _VERBS)
     try:
         args = parser.parse_args(arguments)

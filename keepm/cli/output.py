@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from keepm.errors import KeepMError
@@ -52,6 +55,19 @@ def failure(error: KeepMError, *, as_json: bool) -> int:
                 say(f"  - {each}")
     say(f"  → {error.next_step}")
     return USAGE
+
+
+@contextlib.contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """Send to stderr what is printed meanwhile, and what was printed before and still waits."""
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def utf8() -> None:

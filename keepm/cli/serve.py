@@ -7,7 +7,6 @@ import contextlib
 import os
 import secrets
 import sys
-from collections.abc import Iterator
 
 from keepm import config
 from keepm.cli import opening, output
@@ -33,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
             "keepm is an MCP server: a host starts it and speaks to it on stdin.\n"
             "To try it, run `keepm demo`; to set up a project, run `keepm setup`. Ctrl-C ends."
         )
-    with _stdout_kept_clean():
+    from keepm.mcp import stdio
+
+    with stdio.apart():
         config.isolate_sdk()
         from keepm.mcp import server as faces
 
@@ -45,25 +46,10 @@ def run(args: argparse.Namespace) -> int:
         server, session = faces.build(
             open_here, language=settings.language, session_id=secrets.token_hex(16)
         )
-    session.start()
-    with contextlib.suppress(KeyboardInterrupt):
-        # From here on the SDK guards the descriptor: what tools print goes to stderr.
-        server.run(transport="stdio", show_banner=False)
+        session.start()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(transport="stdio", show_banner=False)
     session.close()
     sys.stderr.flush()
     # The SDK's own shutdown takes over half a second; everything of ours is closed.
     os._exit(output.OK)
-
-
-@contextlib.contextmanager
-def _stdout_kept_clean() -> Iterator[None]:
-    """Send what imports print to stderr: stdout carries the protocol only."""
-    sys.stdout.flush()
-    protocol = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-        sys.stdout.flush()
-    finally:
-        os.dup2(protocol, 1)
-        os.close(protocol)
