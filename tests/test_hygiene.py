@@ -20,6 +20,8 @@ _WRITERS = {
     "keepm/store/lock.py": "the lock's own file, which tells waiters who holds it",
     "keepm/index/database.py": "the index, outside the vault",
     "keepm/operations/vault.py": "this machine's writer id, in the data folder",
+    "keepm/operations/anchoring.py": "where each ledger ended when last seen, in the data folder",
+    "keepm/operations/plans.py": "plans that wait for a confirmation, in the data folder",
     "keepm/operations/settings_file.py": "the folder of the user's settings",
     "keepm/agents/installing.py": "files of hosts in a project",
     "keepm/agents/onboarding.py": "what setup made outside the vault, taken out again",
