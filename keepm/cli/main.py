@@ -19,6 +19,7 @@ _VERBS = (
     "search",
     "read",
     "history",
+    "undo",
     "project",
     "config",
     "hook",

@@ -81,6 +81,10 @@ class Vault:
         """Return a fresh UUID."""
         return str(uuid.uuid4())  # noqa: TID251 - the one place
 
+    def new_token(self) -> str:
+        """Return a secret that nobody can guess."""
+        return _secret()
+
     def scope(self, label: str) -> Scope:
         """Turn `global` or `project` into the scope it means for this server.
 

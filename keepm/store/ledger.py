@@ -162,6 +162,17 @@ def read_all(root: Root) -> Iterator[LedgerEvent]:
     yield from events_since(root, {})[0]
 
 
+def read(root: Root, writer: str) -> Iterator[LedgerEvent]:
+    """Yield every readable event of one writer, in its order.
+
+    Raises:
+        StorageFailed: the ledger can't be read.
+    """
+    with reporting(f"{FOLDER}/{_file_name(writer)}"):
+        data, _ = _lines(root, writer, 0)
+    yield from (event for _, event in _parsed(data) if event is not None)
+
+
 def events_since(
     root: Root, offsets: Mapping[str, int]
 ) -> tuple[list[LedgerEvent], dict[str, int]]:

@@ -1,0 +1,319 @@
+"""Undo: events taken back, in one previewed transaction that can be undone itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from keepm.errors import (
+    AmbiguousIdentifier,
+    ConfirmationRequired,
+    InvalidInput,
+    NotFound,
+    Problem,
+    WrongState,
+)
+from keepm.model import layout
+from keepm.model.checksum import Checksum
+from keepm.model.scope import Scope
+from keepm.operations import history
+from keepm.operations.mutation import Desk, Plan, Receipt, draft, mutate, preview
+from keepm.operations.reversal import Bench
+from keepm.operations.vault import Caller, Vault
+from keepm.store import history as objects
+from keepm.store import ledger
+from keepm.store.changes import Change, ChangeSet, Create, Delete, Move, Replace
+from keepm.store.event import LedgerEvent
+
+OPERATION = "undo"
+_FINAL = frozenset({"gc", "repair", "ledger_accept"})
+"""What no undo can take back."""
+_SHORTEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequest:
+    """Which events to take back: one (the last one by default), or all of one origin."""
+
+    event: str | None = None
+    session: str | None = None
+    client: str | None = None
+    since: str | None = None
+
+    @property
+    def by_origin(self) -> bool:
+        """Tell whether all that one origin wrote is meant."""
+        return bool(self.session or self.client or self.since)
+
+    def as_record(self) -> dict[str, str]:
+        """Return the request as texts, for a plan's file."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, str]) -> UndoRequest:
+        """The inverse of `as_record`."""
+        return cls(**record)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """What becomes of one file; `to` where it goes elsewhere, the trash included."""
+
+    path: str
+    to: str | None
+    becomes: str  # "to the trash" | "the version before" | "back" | "made again"
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """The events to take back, newest first, and what that does to files."""
+
+    events: tuple[LedgerEvent, ...]
+    changes: tuple[PlannedChange, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An undo that stands: its own event, and the plan that was carried out."""
+
+    event: LedgerEvent
+    plan: UndoPlan
+
+
+def plan(vault: Vault, caller: Caller, request: UndoRequest) -> UndoPlan:
+    """Preview an undo.
+
+    Raises:
+        NotFound: there is no such event that may be seen, or a version is no longer kept.
+        AmbiguousIdentifier: the beginning of an id fits several events.
+        WrongState: it was undone already, a later change stands on it, or it is final.
+        AlreadyExists: a slot that would come back is held by another note.
+        InvalidInput: the request makes no sense.
+    """
+    found: list[UndoPlan] = []
+
+    def make(desk: Desk) -> Plan:
+        planned, made = _plan(desk, caller, request)
+        found.append(made)
+        return planned
+
+    preview(vault, caller, make)
+    return found[-1]
+
+
+def undo(vault: Vault, caller: Caller, request: UndoRequest, *, digest: str) -> Undone:
+    """Carry out exactly the plan that was previewed.
+
+    Raises:
+        ConfirmationRequired: the plan is another one by now.
+        KeepMError: as `plan`.
+    """
+    found: list[UndoPlan] = []
+
+    def make(desk: Desk) -> Plan:
+        planned, made = _plan(desk, caller, request)
+        if made.digest != digest:
+            raise ConfirmationRequired("the plan has changed since it was shown")
+        found.append(made)
+        return planned
+
+    receipt: Receipt = mutate(vault, caller, make)
+    return Undone(receipt.event, found[-1])
+
+
+def _plan(desk: Desk, caller: Caller, request: UndoRequest) -> tuple[Plan, UndoPlan]:
+    events = _chosen(desk.vault, request)
+    bench = Bench(desk)
+    for event in events:
+        bench.take_back(event)
+    changes = bench.changes()
+    if not changes:
+        raise WrongState("nothing is left to take back", hint="No step is needed.")
+    last = events[0]
+    made = UndoPlan(
+        tuple(events),
+        tuple(_shown(desk.vault, each) for each in changes),
+        digest_of(events, changes),
+    )
+    record = draft(
+        caller,
+        OPERATION,
+        object_id=last.object_id,
+        object_kind=last.object_kind,
+        scope=Scope.from_key(last.scope),
+        approved=True,
+        extra={"undoes": " ".join(each.transaction_id for each in events)},
+    )
+    return Plan(ChangeSet(changes), record), made
+
+
+# ---- which events ------------------------------------------------------------------------------
+
+
+def all_events(vault: Vault) -> list[LedgerEvent]:
+    """Return every machine's events in the order they happened."""
+    return sorted(ledger.read_all(vault.root), key=lambda event: (event.time, event.sequence))
+
+
+def standing(events: Sequence[LedgerEvent]) -> list[LedgerEvent]:
+    """Return the events that no standing undo took back, newest first."""
+    undone: set[str] = set()
+    found: list[LedgerEvent] = []
+    for event in reversed(events):
+        if event.transaction_id in undone:
+            continue
+        if event.operation == OPERATION:
+            undone.update(event.extra.get("undoes", "").split())
+        found.append(event)
+    return found
+
+
+def _chosen(vault: Vault, request: UndoRequest) -> list[LedgerEvent]:
+    if request.event and request.by_origin:
+        message = "give one event or an origin, not both"
+        raise InvalidInput(message, problems=[Problem("EVENT", message)])
+    events = all_events(vault)
+    alive = standing(events)
+    seen = [event for event in alive if vault.visibility.sees(Scope.from_key(event.scope))]
+    if request.event:
+        return [_named(vault, events, alive, request.event)]
+    if request.by_origin:
+        return _of_origin(seen, request)
+    for event in seen:
+        if event.operation not in _FINAL and event.operation != OPERATION:
+            return [event]
+    raise NotFound("there is nothing to undo", hint="`keepm ledger show` lists the events.")
+
+
+def _named(
+    vault: Vault, events: Sequence[LedgerEvent], alive: Sequence[LedgerEvent], text: str
+) -> LedgerEvent:
+    event = find(vault, events, text)
+    if event.operation in _FINAL:
+        raise WrongState(
+            f"{event.operation} is final",
+            hint="Older versions of a note are in `keepm history`.",
+            details={"operation": event.operation},
+        )
+    if event.transaction_id not in {each.transaction_id for each in alive}:
+        raise WrongState(
+            f"event {event.sequence} was undone already",
+            hint="Undo the undo to have it back: `keepm ledger show` lists it.",
+        )
+    return event
+
+
+def find(vault: Vault, events: Iterable[LedgerEvent], text: str) -> LedgerEvent:
+    """Return the event with this sequence number of this machine, or this beginning of an id.
+
+    Raises:
+        NotFound: none that may be seen.
+        AmbiguousIdentifier: several begin so.
+    """
+    wanted = text.strip().lower()
+    seen = [event for event in events if vault.visibility.sees(Scope.from_key(event.scope))]
+    if wanted.isdecimal():
+        ours = {e.transaction_id for e in ledger.read(vault.root, vault.root.writer_id)}
+        for event in seen:
+            if str(event.sequence) == wanted and event.transaction_id in ours:
+                return event
+    return choose(seen, wanted)
+
+
+def choose(events: Iterable[LedgerEvent], beginning: str) -> LedgerEvent:
+    """Return the one event whose transaction's id begins so.
+
+    Raises:
+        NotFound, AmbiguousIdentifier.
+    """
+    fitting = [event for event in events if event.transaction_id.startswith(beginning)]
+    if not fitting or len(beginning) < _SHORTEST:
+        raise NotFound("there is no such event", hint="`keepm ledger show` lists the events.")
+    if len(fitting) > 1:
+        raise AmbiguousIdentifier(
+            f"{len(fitting)} events begin so", hint="Give more of the transaction's id."
+        )
+    return fitting[0]
+
+
+def _of_origin(seen: Sequence[LedgerEvent], request: UndoRequest) -> list[LedgerEvent]:
+    since = moment(request.since) if request.since else ""
+    found = [
+        event
+        for event in seen
+        if event.operation not in _FINAL
+        and (request.session in (None, event.session))
+        and (request.client in (None, event.client))
+        and event.time >= since
+    ]
+    if not found:
+        raise NotFound("nothing of that origin is there to undo")
+    return found
+
+
+def moment(text: str) -> str:
+    """Return a time or date as events write it.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        message = "must be a date or time, such as 2026-11-29 or 2026-11-29T18:15:00Z"
+        raise InvalidInput(f"--since {message}", problems=[Problem("since", message)]) from error
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# ---- the plan as it is shown and compared ------------------------------------------------------
+
+
+def digest_of(events: Iterable[LedgerEvent], changes: Iterable[Change]) -> str:
+    """Return what two makings of one plan share: all but the time and id of the attempt."""
+    lines = [event.transaction_id for event in events]
+    for change in changes:
+        to = change.to if isinstance(change, Move) else ""
+        if to.startswith(f"{layout.TRASH}/"):
+            to = layout.TRASH
+        expect = "" if isinstance(change, Create) else change.expect.hex
+        after = "" if isinstance(change, Delete) else Checksum.of(change.data).hex
+        lines.append(f"{type(change).__name__} {change.path} {to} {expect} {after}")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _shown(vault: Vault, change: Change) -> PlannedChange:
+    match change:
+        case Create(path, data):
+            return PlannedChange(path, None, "made again", history.diff("", _text(data), path))
+        case Replace(path, data, expect):
+            before = _text(objects.get(vault.root, expect)) if _has(vault, expect) else None
+            diff = history.diff(before, _text(data), path)
+            return PlannedChange(path, None, "the version before", diff)
+        case Move(path, to, data, expect):
+            if to.startswith(f"{layout.TRASH}/"):
+                return PlannedChange(path, to, "to the trash", "")
+            if Checksum.of(data) == expect:
+                return PlannedChange(path, to, "back", "")
+            before = _text(objects.get(vault.root, expect)) if _has(vault, expect) else None
+            diff = history.diff(before, _text(data), to)
+            return PlannedChange(path, to, "the version before", diff)
+        case Delete(path, _):
+            return PlannedChange(path, None, "for good", "")
+
+
+def _has(vault: Vault, checksum: Checksum) -> bool:
+    try:
+        objects.get(vault.root, checksum)
+    except NotFound:
+        return False
+    return True
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8-sig", "replace")
