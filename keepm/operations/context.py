@@ -24,6 +24,7 @@ _PINNED = 5
 _HOPS_FROM = 3
 _LEAST_TEXT = 160
 _MOST_TEXT = 1500
+_HANDOFF_KEY = len(',"handoff":,"omitted":1000')  # what comes with the value, and with no item
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ def context(
         answer = replace(answer, conflict_hints=None)
     room = max_chars - answers.size(answer)
     # The handoff may take a third, so that a long one doesn't starve the memories.
-    answer = replace(answer, handoff=_handoff(vault, room // 3 if candidates else room))
+    share = room // 3 if candidates else room
+    answer = replace(answer, handoff=_handoff(vault, share, most=room - _HANDOFF_KEY))
     return _filled(vault, answer, candidates, max_chars)
 
 
@@ -108,13 +110,16 @@ def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:
                     yield _Candidate(target, f"{link.relation} of {row.name}", "")
 
 
-def _handoff(vault: Vault, room: int) -> ContextHandoff | None:
+def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
+    """Return the latest handoff within `room`; of a larger one at least the handle, in `most`."""
     rows = index_catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)
     if not rows:
         return None
     row = rows[0]
     others = len(rows) - 1 or None
     least = ContextHandoff(id=row.id, title=row.title, cut=True, others=others)
+    while least.title and answers.size(least) > most:
+        least = replace(least, title=excerpt(least.title, len(least.title) * 2 // 3))
     try:
         content = handoffs.read(vault, row.id).document.content
     except KeepMError:

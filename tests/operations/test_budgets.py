@@ -1,0 +1,151 @@
+"""Answers fit their budget, say when they are cut, and are the same while nothing changes."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keepm.markdown import handoffs as handoff_codec
+from keepm.markdown import memories as memory_codec
+from keepm.model.memory import GLOBAL, Scope
+from keepm.operations import answers, context, handoffs, memories, retrieval
+from keepm.operations.vault import Vault
+from tests import strategies
+from tests.operations.support import AGENT, HANDOFF, Machine, claim, look
+
+_WIDGETS = Scope("widgets")
+notes = st.lists(st.one_of(strategies.memories(GLOBAL), strategies.memories(_WIDGETS)), max_size=6)
+long_texts = st.one_of(
+    st.text(st.sampled_from('ab "\\\n部🚀'), min_size=1, max_size=400).map(str.strip).filter(bool),
+    st.sampled_from(("x" * 2000, '"' * 600, "\\" * 120)),
+)
+
+
+def compact(answer: Any) -> int:
+    data = answers.plain(answer)
+    return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+
+
+@st.composite
+def vaults(draw: st.DrawFn) -> dict[str, bytes]:
+    """Files of a vault: notes with long texts, and perhaps long handoffs."""
+    files: dict[str, bytes] = {}
+    for number, note in enumerate(draw(notes)):
+        fuller = replace(
+            note.claim,
+            description=draw(long_texts).replace("\n", " "),
+            body=draw(long_texts),
+            pinned=draw(st.booleans()),
+        )
+        folder = "global" if note.claim.scope == GLOBAL else "projects/widgets"
+        path = f"Memory/{folder}/n{number}.md"
+        files[path] = memory_codec.render(replace(note, claim=fuller))
+    for number in range(draw(st.integers(0, 2))):
+        handoff = replace(
+            draw(strategies.handoffs()),
+            title=draw(long_texts).replace("\n", " ")[:120].strip() or "t",
+            goal=draw(long_texts),
+            next_steps=tuple(draw(st.lists(long_texts, max_size=3))),
+        )
+        path = f"Memory/.handoffs/pending/projects/widgets/h{number}.md"
+        files[path] = handoff_codec.render(handoff)
+    return files
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    files=vaults(),
+    query=st.one_of(st.none(), long_texts, st.sampled_from(("部署", "x", "a b"))),
+    max_chars=st.sampled_from((500, 501, 640, 1000, 2500, 6000)),
+    limit=st.sampled_from((1, 5, 100)),
+)
+def test_no_answer_is_larger_than_asked(
+    files: dict[str, bytes], query: str | None, max_chars: int, limit: int
+) -> None:
+    """Fault 39: max_chars was no bound on the reply."""
+    with tempfile.TemporaryDirectory() as folder:
+        machine = Machine(Path(folder))
+        vault = machine.open(machine.project("widgets"))
+        for path, data in files.items():
+            machine.put(path, data)
+        look(vault)
+        told = context.context(vault, query=query, max_chars=max_chars, limit=limit)
+        again = context.context(vault, query=query, max_chars=max_chars, limit=limit)
+        listed = retrieval.catalog(vault, max_chars=max_chars, limit=limit)
+        vault.close()
+    assert compact(told) <= max_chars
+    assert told == again
+    assert compact(listed) <= max_chars
+    assert len(listed.items) == listed.count
+    assert listed.truncated or listed.count == min(listed.total, limit)
+
+
+def test_a_small_context_says_what_it_left_out(vault: Vault) -> None:
+    """Fault 40: lists were cut silently."""
+    for number in range(6):
+        memories.create(vault, AGENT, claim(f"note-{number}", body="word " * 100))
+    whole = context.context(vault, max_chars=20_000)
+    assert (len(whole.items), whole.omitted) == (6, None)
+    assert [item.text for item in whole.items] == [("word " * 100).strip()] * 6
+    small = context.context(vault, max_chars=800)
+    assert small.omitted is not None
+    assert len(small.items) + small.omitted == 6
+    shown = context.context(vault, max_chars=3000)
+    assert [item.cut for item in shown.items] == [True] * 6
+
+
+def test_a_best_hit_is_shown_with_its_text(vault: Vault) -> None:
+    """Fault 36: snippets of forty characters made every note be read."""
+    memories.create(vault, AGENT, claim("port", body="The port is 9721. " + "More of it. " * 60))
+    (item,) = context.context(vault, query="port").items
+    assert item.text is not None
+    assert len(item.text) > 600
+
+
+def test_a_long_handoff_starves_nothing(vault: Vault) -> None:
+    """Fault 38: a long handoff left no room for memories."""
+    for number in range(3):
+        memories.create(vault, AGENT, claim(f"note-{number}"))
+    handoffs.create(vault, AGENT, replace(HANDOFF, goal="g" * 2000, current_state="s" * 2000))
+    told = context.context(vault, max_chars=2500)
+    assert len(told.items) == 3
+    assert told.handoff is not None
+    assert told.handoff.cut
+
+
+def test_an_unchanged_vault_answers_byte_for_byte_the_same(vault: Vault) -> None:
+    for number in range(4):
+        memories.create(vault, AGENT, claim(f"note-{number}", pinned=number == 2))
+    handoffs.create(vault, AGENT, HANDOFF)
+
+    def said() -> str:
+        told = [context.context(vault), context.context(vault, query="note")]
+        return json.dumps([answers.plain(each) for each in [*told, retrieval.catalog(vault)]])
+
+    before = said()
+    look(vault)
+    assert said() == before
+
+
+def test_a_list_can_be_continued(vault: Vault) -> None:
+    """Fault 40: no way to go on."""
+    for number in range(5):
+        memories.create(vault, AGENT, claim(f"note-{number}", body="[[note-0]]"))
+    pages = [retrieval.catalog(vault, limit=2, offset=start) for start in (0, 2, 4)]
+    assert [len(page.items) for page in pages] == [2, 2, 1]
+    assert {page.total for page in pages} == {5}
+    assert len({item.id for page in pages for item in page.items}) == 5
+    found = [
+        retrieval.search(vault, retrieval.Wanted("text note", limit=3, offset=o)) for o in (0, 3)
+    ]
+    assert [len(page.items) for page in found] == [3, 2]
+    links = [retrieval.links(vault, "note-0", limit=3, offset=start) for start in (0, 3)]
+    assert links[0].total == len(links[0].items) + len(links[1].items)
+    reading = memories.read(vault, "note-0", max_chars=4, offset=2)
+    assert (reading.part.text, reading.part.offset, reading.part.total) == ("note", 2, 10)
