@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from keepm.index import rows
 from keepm.index.database import Database
+from keepm.index.entries import ROLE_STEM, pointer_key
 from keepm.index.rows import HandoffRow, NoteRow, Parameters, ProposalRow
-from keepm.index.writing import ROLE_STEM, pointer_key
 from keepm.model import identity
 from keepm.model.document import Standing
 from keepm.model.handoff import HandoffStatus

@@ -15,9 +15,9 @@ from typing import Final
 from keepm.index import passages, rows
 from keepm.index.analysis import Places, Term, query_terms
 from keepm.index.database import Database
+from keepm.index.entries import ROLE_STEM, tag_key
 from keepm.index.rows import NoteRow as NoteRow
 from keepm.index.rows import Parameters
-from keepm.index.writing import ROLE_STEM, tag_key
 from keepm.model import identity
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language, Status, Visibility

@@ -39,6 +39,7 @@ def build(
         on_duplicate="error",
     )
     session = Session(open_vault, session_id=session_id)
+    server.add_middleware(Greeted(session))
     retrieval_tools.register(server, session)
     memory_tools.register(server, session)
     conflict_tools.register(server, session)
@@ -52,6 +53,22 @@ def quiet() -> None:
     for name in ("fastmcp", "mcp", "FastMCP"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
         logging.getLogger(name).propagate = False
+
+
+class Greeted(Middleware):
+    """Opens the vault when the first message has its answer, so that the greeting never waits."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def on_message(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
+    ) -> Any:
+        """Answer, then let the session begin."""
+        try:
+            return await call_next(context)
+        finally:
+            self._session.start()
 
 
 class Arguments(Middleware):

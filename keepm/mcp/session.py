@@ -25,6 +25,7 @@ class Session:
         self._open = open_vault
         self._session_id = session_id
         self._vault: Vault | None = None
+        self._started = False
         self._lock = threading.Lock()
 
     def vault(self) -> Vault:
@@ -41,7 +42,10 @@ class Session:
             return self._vault
 
     def start(self) -> None:
-        """Open the vault beside the handshake, so that this waits for no disk."""
+        """Open the vault beside everything else, once."""
+        if self._started:
+            return
+        self._started = True
         threading.Thread(target=self._try, name="keepm-open", daemon=True).start()
 
     def _try(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -32,9 +33,13 @@ def tool(
 
     def register(function: Function) -> Function:
         returned = typing.get_type_hints(function)["return"]
+        answering = session.answering(function)
+        # Given apart, the SDK needn't load a docstring parser to find it.
+        description, answering.__doc__ = inspect.getdoc(function), None
         server.tool(
-            session.answering(function),
+            answering,
             title=title,
+            description=description,
             output_schema=results.schema(returned),
             annotations=ToolAnnotations(
                 title=title,

@@ -24,6 +24,7 @@ from keepm.store.reader import FileState, Skipped
 
 _FRESH_SECONDS = 2.0  # a retrieval trusts a pass this young
 _INLINE_SECONDS = 0.05  # a pass that took longer runs beside the answer, not before it
+_IDLE_SECONDS = 10.0  # after such a pause an answer waits for the look at the files
 _PATIENCE_SECONDS = 1.0  # how long an answer waits for a running pass
 
 
@@ -187,7 +188,9 @@ def refresh(vault: Vault) -> IndexState:
         _pass_quietly(vault)
     elif _is_due(vault):
         _in_background(vault, first=False)
-        _wait(vault)
+        if time.monotonic() - progress.ended > _IDLE_SECONDS:
+            # People edit between two tasks, hardly between two calls of one.
+            _wait(vault)
     return progress.state
 
 

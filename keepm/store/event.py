@@ -120,7 +120,9 @@ class LedgerEvent:
 
     def as_record(self) -> dict[str, object]:
         """Return the fields as they are written."""
-        return {"format": _FORMAT, **dataclasses.asdict(self)}
+        record: dict[str, object] = {name: getattr(self, name) for name in _FIELDS}
+        changes = [{"before": each.before, "after": each.after} for each in self.changes]
+        return {**record, "format": _FORMAT, "extra": dict(self.extra), "changes": changes}
 
     def _hashed(self) -> bytes:
         record = self.as_record()
@@ -146,6 +148,9 @@ class LedgerEvent:
         if type(event.sequence) is not int or not all(isinstance(text, str) for text in texts):
             raise ValueError("not an event")
         return event
+
+
+_FIELDS = tuple(each.name for each in dataclasses.fields(LedgerEvent))
 
 
 def canonical(record: Mapping[str, object]) -> bytes:

@@ -6,6 +6,7 @@ or normalised: what isn't plainly a path of the vault is refused.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
@@ -51,9 +52,10 @@ class VaultPaths:
             StorageFailed: the file system doesn't let us look.
         """
         components = _components(path)
-        here = self.root
+        # Text and not Path: a mutation looks some forty paths up.
+        here = str(self.root)
         for position, component in enumerate(components):
-            here = here / component
+            here = f"{here}{os.sep}{component}"
             try:
                 seen = os.lstat(here)
             except FileNotFoundError:
@@ -67,6 +69,8 @@ class VaultPaths:
                 ) from error
             if _is_link(seen):
                 raise _refused("it leads through a symlink")
+        else:
+            return Path(here)
         return self.root.joinpath(*components)
 
 
@@ -75,7 +79,9 @@ def is_portable(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None or _flaw(name) is None
 
 
-def _components(path: str) -> list[str]:
+@functools.lru_cache(maxsize=4096)
+def _components(path: str) -> tuple[str, ...]:
+    """Part a path and judge each part: what the text alone can tell."""
     if len(path.encode("utf-8", "surrogatepass")) > _PATH_BYTES:
         raise _refused("it is too long")
     components = path.split("/")
@@ -86,7 +92,7 @@ def _components(path: str) -> list[str]:
             raise _refused(flaw)
     if components[0] != layout.MEMORY or len(components) < 2:
         raise _refused(f"it doesn't lie in {layout.MEMORY}/")
-    return components
+    return tuple(components)
 
 
 def _flaw(name: str) -> str | None:

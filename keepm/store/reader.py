@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from keepm.errors import LimitExceeded, NotFound, RootUnavailable
 from keepm.model import layout
@@ -17,8 +18,7 @@ from keepm.store.root import Root
 _OF_OTHER_PROGRAMS = frozenset({"node_modules"})  # dot folders are skipped by their dot
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(NamedTuple):
     """What tells one version of a file from another without reading it."""
 
     path: str
