@@ -20,6 +20,7 @@ _VERBS = (
     "read",
     "history",
     "undo",
+    "ledger",
     "project",
     "config",
     "hook",

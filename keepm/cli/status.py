@@ -6,6 +6,7 @@ import argparse
 
 from keepm.cli import opening, output
 from keepm.operations import answers, status
+from keepm.operations.status import LedgerHead
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
             ("last deep scan", found.last_checksum_scan or "never"),
             ("approval minimum", found.approval_minimum),
             ("health", f"{found.health.state}, {found.health.problems} files need a hand"),
-            ("ledger head", f"{head.sequence} {head.hash[:16]}" if head.sequence else "empty"),
+            ("ledger head", _head(head) if head.sequence else "empty"),
+            *((("ledger last known", _head(known)),) if (known := found.ledger_last_known) else ()),
             *(
                 (("recovery pending", ", ".join(found.recovery_pending)),)
                 if found.recovery_pending
@@ -48,3 +50,7 @@ def run(args: argparse.Namespace) -> int:
         text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
         output.emit(args, text=text, data=data)
         return output.OK if found.health.state == "ok" else output.FINDINGS
+
+
+def _head(head: LedgerHead) -> str:
+    return f"{head.sequence} {head.hash[:16]}"

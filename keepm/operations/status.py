@@ -7,7 +7,7 @@ from pathlib import Path
 
 from keepm import __version__
 from keepm.index import catalog
-from keepm.operations import sync
+from keepm.operations import anchoring, sync
 from keepm.operations.vault import Vault
 from keepm.store import ledger, transaction
 
@@ -39,6 +39,7 @@ class Status:
     health: Health
     ledger_head: LedgerHead
     host_confirmation: str
+    ledger_last_known: LedgerHead | None = None  # said when the ledger no longer holds it
     last_checksum_scan: str | None = None
     recovery_pending: list[str] | None = None
     setup: str | None = None
@@ -51,6 +52,8 @@ def status(vault: Vault) -> Status:
     problems = catalog.problem_count(vault.database, vault.visibility)
     waiting = list(transaction.pending(vault.root))
     head = ledger.head(vault.root)
+    lost = anchoring.lost(vault)
+    known = anchoring.anchors(vault).get(lost[0]) if lost else None
     return Status(
         version=__version__,
         project=vault.identity.project_id,
@@ -61,8 +64,9 @@ def status(vault: Vault) -> Status:
         last_checksum_scan=vault.database.get_meta("last_checksum_scan"),
         deep_scan_due=sync.deep_due(vault),
         approval_minimum=vault.settings.approval_minimum,
-        health=Health("degraded" if problems or waiting else "ok", problems),
+        health=Health("degraded" if problems or waiting or lost else "ok", problems),
         ledger_head=LedgerHead(head.sequence, head.hash),
+        ledger_last_known=LedgerHead(known.sequence, known.hash) if known else None,
         # Elicitation comes with the gate; until then a proposal waits for a relayed word.
         host_confirmation="proposal-protocol",
         recovery_pending=waiting or None,
