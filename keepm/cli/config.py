@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from keepm import config
-from keepm.cli import output
+from keepm.cli import flags, output
 from keepm.config import Settings
 from keepm.operations import settings_file
 
@@ -46,18 +46,12 @@ def run(args: argparse.Namespace) -> int:
     """Carry out one `keepm config` action; return the exit code."""
     match args.action:
         case "show":
-            _show(args, settings_of(args))
+            _show(args, flags.settings(args))
         case "set":
             _set(args.name, args.value)
         case "path":
             output.emit(args, text=str(_place()), data={"config_file": str(_place())})
     return 0
-
-
-def settings_of(args: argparse.Namespace) -> Settings:
-    """Resolve the settings with the flags that every command takes."""
-    flags = {"root": args.root, "project_dir": args.project_dir}
-    return config.load({name: value for name, value in flags.items() if value is not None})
 
 
 def _show(args: argparse.Namespace, settings: Settings) -> None:

@@ -6,20 +6,12 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from keepm import config
-from keepm.cli import output
-from keepm.config import Settings
+from keepm.cli import flags, output
 from keepm.errors import ConfigurationError
 from keepm.operations import recording, sync
 from keepm.operations.vault import Vault, open_vault
 
 _KEPT_AT_ONCE = 500
-
-
-def settings(args: argparse.Namespace) -> Settings:
-    """Resolve the settings with the flags that every command takes."""
-    flags = {"root": args.root, "project_dir": args.project_dir}
-    return config.load({name: value for name, value in flags.items() if value is not None})
 
 
 @contextmanager
@@ -30,7 +22,7 @@ def vault(args: argparse.Namespace) -> Iterator[Vault]:
         ConfigurationError: there is no vault yet.
         RootUnavailable: it can't be seen now.
     """
-    chosen = settings(args)
+    chosen = flags.settings(args)
     if not (chosen.root / "Memory").is_dir():
         raise ConfigurationError(
             f"there is no vault in {chosen.root}",

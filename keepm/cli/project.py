@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from keepm.cli import output
-from keepm.cli.config import settings_of
+from keepm.cli import flags, output
 from keepm.config import ProjectEntry, Settings
 from keepm.errors import ConfirmationRequired
 from keepm.operations import projects
@@ -44,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one `keepm project` action; return the exit code."""
-    settings = settings_of(args)
+    settings = flags.settings(args)
     match args.action:
         case "show":
             _show(args, settings)

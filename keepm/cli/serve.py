@@ -8,10 +8,13 @@ import gc
 import os
 import secrets
 import sys
+from typing import TYPE_CHECKING
 
 from keepm import config
-from keepm.cli import opening, output
-from keepm.operations.vault import Vault, open_vault
+from keepm.cli import flags, output
+
+if TYPE_CHECKING:
+    from keepm.operations.vault import Vault
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the input ends; stdout carries the protocol and nothing else."""
-    settings = opening.settings(args)
+    settings = flags.settings(args)
     if sys.stdin.isatty():
         output.say(
             "keepm is an MCP server: a host starts it and speaks to it on stdin.\n"
@@ -44,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
         faces.quiet()
 
         def open_here() -> Vault:
+            from keepm.operations.vault import open_vault
+
             return open_vault(settings)
 
         server, session = faces.build(

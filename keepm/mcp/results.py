@@ -18,13 +18,14 @@ from typing import Any
 from fastmcp.tools.base import ToolResult
 
 from keepm.errors import KeepMError
-from keepm.operations import answers
 
 _TICKS = re.compile(r"`+")
 
 
 def answer(value: Any) -> ToolResult:
     """Render an answer."""
+    from keepm.operations import answers  # with all its shapes, which the greeting needs not
+
     data = answers.plain(value)
     return ToolResult(content=text(data), structured_content=data)
 

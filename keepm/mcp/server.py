@@ -1,50 +1,50 @@
-"""The server: instructions, tools, and the handling of arguments that don't fit."""
+"""The server as a host greets it: name, version, instructions; the tools follow behind.
+
+A greeting is answered from what is here. Loading the tools with all they work on takes longer
+than that, so it happens beside the answer, and every later message waits until it is done.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import mcp_types
-import pydantic
+import anyio.to_thread
 from fastmcp import FastMCP
-from fastmcp.exceptions import NotFoundError, ValidationError
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools.base import ToolResult
 
 from keepm import __version__, resources
-from keepm.mcp import (
-    conflict_tools,
-    handoff_tools,
-    inbox_tools,
-    memory_tools,
-    results,
-    retrieval_tools,
-)
+from keepm.mcp.arguments import Arguments
 from keepm.mcp.session import Session
-from keepm.operations.vault import Vault
+
+if TYPE_CHECKING:
+    from keepm.operations.vault import Vault
+
+_GREETINGS = frozenset({"initialize", "ping"})
+_AFTER_THE_ANSWER_SECONDS = 0.005
 
 
 def build(
     open_vault: Callable[[], Vault], *, language: str, session_id: str
 ) -> tuple[FastMCP[Any], Session]:
     """Build the server; `open_vault` is called by the first tool that needs the vault."""
+
+    def furnish(session: Session) -> None:
+        from keepm.mcp import furnishing
+
+        furnishing.furnish(server, session)
+
+    session = Session(open_vault, furnish, session_id=session_id)
     server: FastMCP[Any] = FastMCP(
         "keepm",
         version=__version__,
         instructions=resources.policy_text(language, "instructions").strip(),
-        middleware=[Arguments()],
+        middleware=[Greeting(session), Arguments()],
         mask_error_details=True,
         on_duplicate="error",
     )
-    session = Session(open_vault, session_id=session_id)
-    server.add_middleware(Greeted(session))
-    retrieval_tools.register(server, session)
-    memory_tools.register(server, session)
-    conflict_tools.register(server, session)
-    inbox_tools.register(server, session)
-    handoff_tools.register(server, session)
     return server, session
 
 
@@ -55,8 +55,8 @@ def quiet() -> None:
         logging.getLogger(name).propagate = False
 
 
-class Greeted(Middleware):
-    """Opens the vault when the first message has its answer, so that the greeting never waits."""
+class Greeting(Middleware):
+    """Lets a greeting pass at once, and everything else when the tools are there."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -64,97 +64,11 @@ class Greeted(Middleware):
     async def on_message(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
     ) -> Any:
-        """Answer, then let the session begin."""
-        try:
-            return await call_next(context)
-        finally:
+        """Answer a greeting and begin behind it; answer other messages with all tools there."""
+        if context.method in _GREETINGS:
+            loop = asyncio.get_running_loop()
+            loop.call_later(_AFTER_THE_ANSWER_SECONDS, self._session.start)
+        elif not self._session.is_furnished:
+            await anyio.to_thread.run_sync(self._session.furnish)
             self._session.start()
-
-
-class Arguments(Middleware):
-    """Drops `null` arguments, and refuses wrong ones by field, without echoing their values."""
-
-    async def on_call_tool(
-        self,
-        context: MiddlewareContext[mcp_types.CallToolRequestParams],
-        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
-    ) -> ToolResult:
-        """Validate one call's arguments."""
-        arguments = context.message.arguments
-        if arguments and any(value is None for value in arguments.values()):
-            kept = {key: value for key, value in arguments.items() if value is not None}
-            context = context.copy(message=context.message.model_copy(update={"arguments": kept}))
-        try:
-            return await call_next(context)
-        except ValidationError as error:
-            return _refused(error)
-        except NotFoundError:
-            return results.refusal(
-                "not_found",
-                f"there is no tool '{context.message.name[:80]}'",
-                hint="List the tools again: their names begin with memory_.",
-            )
-
-
-_WORDS = {
-    "missing": "is required",
-    "missing_argument": "is required",
-    "unexpected_keyword_argument": "is not a parameter of this tool",
-    "string_type": "must be a string",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "list_type": "must be a list",
-    "string_unicode": "must be valid Unicode text",
-}
-
-
-def _refused(error: ValidationError) -> ToolResult:
-    cause = error.__cause__
-    problems: list[dict[str, Any]] = []
-    if isinstance(cause, pydantic.ValidationError):
-        problems = [_problem(dict(each)) for each in cause.errors(include_url=False)]
-    codes = {problem["code"] for problem in problems}
-    code = codes.pop() if len(codes) == 1 else "invalid_input"
-    message = "; ".join(f"{p['field']}: {p['message']}" for p in problems)
-    return results.refusal(
-        code,
-        message or "the arguments do not fit this tool",
-        hint="Correct the named fields and call again; nothing was changed.",
-        details={"problems": problems},
-    )
-
-
-def _problem(error: dict[str, Any]) -> dict[str, Any]:
-    """Describe one wrong argument by its place and the rule, never by its value."""
-    first, *rest = error["loc"] or ("arguments",)
-    field = str(first) + "".join(f"[{part}]" for part in rest)
-    bounds = error.get("ctx", {})
-    kind = error["type"]
-    if kind in ("string_too_long", "too_long"):
-        value = error.get("input")
-        actual = len(value) if isinstance(value, str | list) else 0
-        unit = "characters" if kind == "string_too_long" else "items"
-        return {
-            "field": field[:120],
-            "code": "limit_exceeded",
-            "message": f"{actual} {unit}, the limit is {bounds['max_length']}",
-            "limit": bounds["max_length"],
-            "actual": actual,
-        }
-    message = _WORDS.get(kind)
-    if kind == "literal_error":
-        message = f"must be one of {bounds['expected']}"
-    elif kind == "string_too_short":
-        message = "must not be empty"
-    elif kind == "string_pattern_mismatch":
-        message = (
-            "must be a date as YYYY-MM-DD"
-            if field.endswith("verified_at")
-            else "must be the 64 hex digits that a read returned"
-        )
-    elif kind in ("greater_than_equal", "less_than_equal"):
-        word, bound = ("at least", "ge") if kind == "greater_than_equal" else ("at most", "le")
-        message = f"must be {word} {bounds[bound]}"
-    return {"field": field[:120], "code": "invalid_input", "message": message or "does not fit"}
+        return await call_next(context)

@@ -1,32 +1,55 @@
-"""What the tools of one server process share: the vault, opened once, and who is calling."""
+"""What the tools of one server process share: the vault, opened once, and who is calling.
+
+The greeting needs neither tools nor vault: what only they need is imported when they do.
+"""
 
 from __future__ import annotations
 
-import functools
-import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_context
-from fastmcp.tools.base import ToolResult
 
-from keepm.errors import IndexUnavailable, KeepMError
-from keepm.mcp import results
-from keepm.model.approval import Channel
-from keepm.operations import sync
-from keepm.operations.vault import Caller, Vault
+from keepm.errors import KeepMError
+
+if TYPE_CHECKING:
+    from keepm.operations.vault import Caller, Vault
 
 
 class Session:
-    """The vault of this process. Opening it is left to the first who needs it, or to `start`."""
+    """The tools and the vault of this process: loaded and opened by `start`, behind the greeting.
 
-    def __init__(self, open_vault: Callable[[], Vault], *, session_id: str) -> None:
+    `furnish` puts the tools on the server.
+    """
+
+    def __init__(
+        self,
+        open_vault: Callable[[], Vault],
+        furnish: Callable[[Session], None],
+        *,
+        session_id: str,
+    ) -> None:
         self._open = open_vault
+        self._furnish = furnish
         self._session_id = session_id
         self._vault: Vault | None = None
+        self._furnished = False
         self._started = False
-        self._lock = threading.Lock()
+        self._furnishing = threading.Lock()
+        self._opening = threading.Lock()
+
+    @property
+    def is_furnished(self) -> bool:
+        """Tell whether the tools are on the server."""
+        return self._furnished
+
+    def furnish(self) -> None:
+        """Put the tools on the server, once; a second caller waits for the first."""
+        with self._furnishing:
+            if not self._furnished:
+                self._furnish(self)
+                self._furnished = True
 
     def vault(self) -> Vault:
         """Return the open vault.
@@ -34,7 +57,9 @@ class Session:
         Raises:
             KeepMError: it can't be opened; the next call tries again.
         """
-        with self._lock:
+        from keepm.operations import sync
+
+        with self._opening:
             if self._vault is None:
                 vault = self._open()
                 sync.start(vault)
@@ -42,13 +67,14 @@ class Session:
             return self._vault
 
     def start(self) -> None:
-        """Open the vault beside everything else, once."""
+        """Load the tools and open the vault beside everything else, once."""
         if self._started:
             return
         self._started = True
-        threading.Thread(target=self._try, name="keepm-open", daemon=True).start()
+        threading.Thread(target=self._begin, name="keepm-open", daemon=True).start()
 
-    def _try(self) -> None:
+    def _begin(self) -> None:
+        self.furnish()
         try:
             self.vault()
         except KeepMError:
@@ -56,13 +82,16 @@ class Session:
 
     def close(self) -> None:
         """Close the vault if it was opened."""
-        with self._lock:
+        with self._opening:
             if self._vault is not None:
                 self._vault.close()
                 self._vault = None
 
     def caller(self) -> Caller:
         """Return who calls: the client as its handshake named it, by the relayed channel."""
+        from keepm.model.approval import Channel
+        from keepm.operations.vault import Caller
+
         params = get_context().session.client_params
         client = params.client_info if params else None
         return Caller(
@@ -72,39 +101,6 @@ class Session:
             client_version=_printable(client.version if client else ""),
             session=self._session_id,
         )
-
-    def answering(self, function: Callable[..., Any]) -> Callable[..., ToolResult]:
-        """Make a tool of a function: its value becomes the answer, our errors error results.
-
-        A damaged index is renewed and the call made once more: it changed nothing the first
-        time. Anything else that goes wrong is an internal error without a trace of its cause.
-        """
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> ToolResult:
-            try:
-                try:
-                    return results.answer(function(*args, **kwargs))
-                except IndexUnavailable as error:
-                    if not error.details.get("damaged"):
-                        raise
-                    sync.renew(self.vault())
-                    return results.answer(function(*args, **kwargs))
-            except KeepMError as error:
-                return results.failure(error)
-            except Exception as error:  # noqa: BLE001 - the last line before the protocol
-                print(  # noqa: T201 - stderr, for the host's log
-                    f"keepm: internal error in {function.__name__}: {type(error).__name__}",
-                    file=sys.stderr,
-                )
-                return results.refusal(
-                    "internal",
-                    "KeepM met an unexpected fault; nothing is half done",
-                    hint="Call memory_status; if it lasts, report the fault with the server's log.",
-                )
-
-        call.__annotations__ = {**function.__annotations__, "return": ToolResult}
-        return call
 
 
 def _printable(text: str) -> str:

@@ -1,0 +1,25 @@
+"""All tools of the server, in the order in which hosts list them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastmcp import FastMCP
+
+from keepm.mcp import (
+    conflict_tools,
+    handoff_tools,
+    inbox_tools,
+    memory_tools,
+    retrieval_tools,
+)
+from keepm.mcp.session import Session
+
+
+def furnish(server: FastMCP[Any], session: Session) -> None:
+    """Put every tool on the server."""
+    retrieval_tools.register(server, session)
+    memory_tools.register(server, session)
+    conflict_tools.register(server, session)
+    inbox_tools.register(server, session)
+    handoff_tools.register(server, session)
