@@ -35,10 +35,13 @@ class Server:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self.lines: list[bytes] = []
+        self.errors: list[bytes] = []
         self._waiting: queue.Queue[bytes | None] = queue.Queue()
         self._numbers = itertools.count(1)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -46,6 +49,10 @@ class Server:
             self.lines.append(line)
             self._waiting.put(line)
         self._waiting.put(None)
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        self.errors.extend(self.process.stderr)
 
     def send(self, data: bytes) -> None:
         assert self.process.stdin is not None
@@ -101,6 +108,7 @@ class Server:
         self.process.stdin.close()
         code = self.process.wait(timeout=_PATIENCE)
         self._reader.join(timeout=_PATIENCE)
+        self._listener.join(timeout=_PATIENCE)
         return code
 
 
@@ -132,8 +140,6 @@ def serving(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        errors = threading.Thread(target=process.stderr.read, daemon=True)  # type: ignore[union-attr]  # it is a pipe
-        errors.start()
         try:
             yield Server(process)
         finally:

@@ -190,3 +190,13 @@ def test_a_server_killed_in_a_write_loses_nothing(tmp_path: Path) -> None:
         assert server.close() == 0
     assert list((machine.root / "Memory/.keepm/journal").iterdir()) == []
     assert {path.rsplit("/", 1)[-1][:-3] for path in machine.files()} == names
+
+
+def test_an_ordinary_session_says_nothing_on_stderr(plain: tuple[Machine, Server]) -> None:
+    """Fault 53: banner, update notice, and a boxed traceback for every refusal. Ends the server."""
+    _, server = plain
+    assert server.call("read", identifier="nothing").code == "not_found"
+    assert server.call("create", name="n").code == "invalid_input"
+    assert server.call("forget").code == "not_found"
+    assert server.close() == 0
+    assert b"".join(server.errors) == b""
