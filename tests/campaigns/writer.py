@@ -1,0 +1,88 @@
+"""One of the processes that write into one vault, until they are done or killed.
+
+    python -m tests.campaigns.writer mixed|groups FOLDER NAME COUNT
+
+`mixed`: creates, updates and promotions by turns. `groups`: transactions of two and three files.
+Each change is acknowledged by a JSON line on stdout once the call that made it has returned.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from keepm.operations import inbox, memories, promotion
+from keepm.operations.inbox import Suggestion
+from keepm.operations.promotion import Target
+from keepm.operations.vault import SystemClock, Vault, open_vault
+from keepm.tokens import WriteProof
+from tests.operations.support import AGENT, Machine, claim, edit, proof, written_proof
+
+
+def mixed(vault: Vault, name: str, count: int) -> Iterator[dict[str, str]]:
+    """Create, update and promote by turns, `count` changes in all."""
+    for number in range(count):
+        match number % 5:
+            case 0 | 1:
+                made = memories.create(vault, AGENT, claim(f"{name}-{number}"))
+                last = made
+                yield {"note": made.document.content.id, "body": made.document.content.claim.body}
+            case 2:
+                text = f"text changed by {name} {number}"
+                made = memories.update(
+                    vault, AGENT, last.document.content.id, edit(body=text), written_proof(last)
+                )
+                yield {"note": made.document.content.id, "body": text}
+            case 3:
+                proposed = inbox.propose(
+                    vault, AGENT, Suggestion(claim(f"{name}-{number}"), "seen")
+                )
+                yield {"proposal": proposed.document.content.id}
+            case _:
+                held = WriteProof(proposed.token, proposed.document.checksum)
+                done = promotion.promote(vault, AGENT, proposed.document.content.id, held)
+                yield {
+                    "note": done.memory.content.id,
+                    "body": done.memory.content.claim.body,
+                    "promoted": proposed.document.content.id,
+                }
+
+
+def groups(vault: Vault, name: str, count: int) -> Iterator[dict[str, str]]:
+    """Make changes of three, two and two files by turns; what they need is made between them."""
+    for number in range(count):
+        one, two, three = (f"{name}-{number}-{part}" for part in ("a", "b", "c"))
+        first = memories.create(vault, AGENT, claim(one)).document.content.id
+        second = memories.create(vault, AGENT, claim(two)).document.content.id
+        heir = memories.create(vault, AGENT, claim(three), supersedes=(one, two))
+        yield {"heir": heir.document.content.id, "losers": f"{first} {second}"}
+        for into in ("", three):
+            proposed = inbox.propose(
+                vault, AGENT, Suggestion(claim(f"{three}-{into}proposed", body="text new"), "seen")
+            )
+            done = promotion.promote(
+                vault,
+                AGENT,
+                proposed.document.content.id,
+                WriteProof(proposed.token, proposed.document.checksum),
+                target=Target(into, proof(vault, into)) if into else None,
+            )
+            yield {"note": done.memory.content.id, "promoted": proposed.document.content.id}
+
+
+def main() -> None:
+    kind, folder, name, count = sys.argv[1:]
+    machine = Machine(Path(folder))
+    settings = machine.settings(machine.folder / "work/widgets")
+    vault = open_vault(settings, clock=SystemClock())
+    print("ready", flush=True)
+    work = {"mixed": mixed, "groups": groups}[kind]
+    for acknowledged in work(vault, name, int(count)):
+        print(json.dumps(acknowledged), flush=True)
+    vault.close()
+
+
+if __name__ == "__main__":
+    main()
