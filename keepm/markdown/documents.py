@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from keepm.markdown import handoffs, memories, proposals
 from keepm.markdown.damage import damaged, place
 from keepm.markdown.damage import derived_id as damaged_id
@@ -11,6 +13,8 @@ from keepm.model.layout import Shelf
 __all__ = ["damaged", "damaged_id", "read"]
 
 
+# A change reads its own bytes back for the index and for the answer; documents are values.
+@functools.lru_cache(maxsize=4)
 def read(path: str, data: bytes) -> AnyDocument:
     """Read a file by its path's shelf.
 
