@@ -130,19 +130,38 @@ def distinct(values: tuple[str, ...], *, fold: bool = True) -> tuple[str, ...]:
     return tuple(seen.values())
 
 
-def check(claim: Claim, policy: Policy, *, today: str, contract: bool = True) -> None:
+def check(claim: Claim, policy: Policy, *, today: str) -> None:
     """Accept a claim for storing, or name everything that is wrong with it.
-
-    `contract=False` for a change that touches neither body nor kind: an older note that misses
-    its contract stays editable in its other fields.
 
     Raises:
         InvalidInput: or the subclass all problems share.
     """
     found = list(problems(claim, policy, today=today))
-    if contract:
-        rule = policy.kinds[claim.kind]
-        found += contracts.missing(rule, claim.body, sources=len(claim.sources))
+    rule = policy.kinds[claim.kind]
+    found += contracts.missing(rule, claim.body, sources=len(claim.sources))
+    refuse_if_any(found)
+
+
+def check_change(old: Claim, new: Claim, policy: Policy, *, today: str) -> None:
+    """Accept a change of a claim, or name everything that is wrong with what it changes.
+
+    What a note made by hand or by an older program misses elsewhere hinders no change; the
+    contract is due again when body or kind change.
+
+    Raises:
+        InvalidInput: or the subclass all problems share.
+    """
+    changed = {
+        field for field in Claim.__dataclass_fields__ if getattr(old, field) != getattr(new, field)
+    }
+    found = [
+        problem
+        for problem in problems(new, policy, today=today)
+        if problem.field.partition("[")[0] in changed
+    ]
+    if changed & {"body", "kind"}:
+        rule = policy.kinds[new.kind]
+        found += contracts.missing(rule, new.body, sources=len(new.sources))
     refuse_if_any(found)
 
 

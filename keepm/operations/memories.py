@@ -276,8 +276,7 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit, *, supersedes: tuple[str, 
     if (claim, status, supersedes) == (old.claim, old.status, old.supersedes):
         raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
     _require_step(old.status, status)
-    touched = (claim.body, claim.kind) != (old.claim.body, old.claim.kind)
-    memory.check(claim, desk.vault.policy, today=desk.vault.today(), contract=touched)
+    memory.check_change(old.claim, claim, desk.vault.policy, today=desk.vault.today())
     if status is Status.ACTIVE and (
         (claim.slot, claim.scope, status) != (old.claim.slot, old.claim.scope, old.status)
     ):

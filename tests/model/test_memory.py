@@ -16,8 +16,8 @@ TODAY = "2026-11-29"
 CLAIM = Claim("build-command", "How it is built", Kind.REFERENCE, "Run make.")
 
 
-def check(claim: Claim, *, contract: bool = True) -> None:
-    memory.check(claim, POLICY, today=TODAY, contract=contract)
+def check(claim: Claim) -> None:
+    memory.check(claim, POLICY, today=TODAY)
 
 
 def test_a_plain_claim_is_accepted() -> None:
@@ -48,11 +48,24 @@ def test_all_problems_are_named_at_once() -> None:
     assert fields == {"name", "description", "body", "sources[0]"}
 
 
-def test_the_contract_can_be_left_for_edits_that_do_not_touch_it() -> None:
-    claim = replace(CLAIM, kind=Kind.DECISION)
-    check(claim, contract=False)
+def test_a_change_is_judged_by_what_it_changes() -> None:
+    old = replace(CLAIM, kind=Kind.DECISION, description="", sources=("/etc/hosts",))
+
+    def change(new: Claim) -> None:
+        memory.check_change(old, new, POLICY, today=TODAY)
+
+    change(replace(old, tags=("new",)))
+    change(replace(old, verified_at=TODAY))
+    for wrong in (
+        replace(old, tags=("x" * 49,)),
+        replace(old, body="Run cmake."),
+        replace(old, kind=Kind.FIX),
+        replace(old, sources=(*old.sources, "a.py")),
+    ):
+        with pytest.raises(InvalidInput):
+            change(wrong)
     with pytest.raises(ContractMissing):
-        check(claim)
+        change(replace(old, body="Run cmake."))
 
 
 def test_control_characters_are_refused_in_every_text() -> None:

@@ -159,6 +159,21 @@ def test_a_token_opens_only_its_own_note(vault: Vault) -> None:
         memories.update(vault, AGENT, "build-command", edit(body="x"), crossed)
 
 
+def test_what_a_hand_made_note_misses_hinders_no_other_change(
+    vault: Vault, machine: Machine
+) -> None:
+    machine.put(PATH, "---\nid: hand-made\n---\nNo name, no description.\n")
+    memories.update(
+        vault, AGENT, "build-command", edit(tags=("ci",)), proof(vault, "build-command")
+    )
+    for wrong in (edit(description=" "), edit(tags=("x" * 49,))):
+        with pytest.raises(InvalidInput):
+            memories.update(vault, AGENT, "build-command", wrong, proof(vault, "build-command"))
+    memories.update(
+        vault, AGENT, "build-command", edit(description="said"), proof(vault, "build-command")
+    )
+
+
 def test_an_older_note_without_its_contract_stays_editable_in_the_rest(
     vault: Vault, machine: Machine
 ) -> None:

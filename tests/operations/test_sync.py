@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keepm.errors import KeepMError, NotFound, RootUnavailable
+from keepm.errors import KeepMError, NotFound, RootUnavailable, StorageFailed
 from keepm.model.document import Damaged
 from keepm.model.proposal import TargetAction
-from keepm.operations import answers, context, inbox, memories, retrieval, status, sync, waiting
+from keepm.operations import (
+    answers,
+    context,
+    inbox,
+    memories,
+    promotion,
+    retrieval,
+    status,
+    sync,
+    waiting,
+)
 from keepm.operations.inbox import Suggestion
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
+from keepm.store.disk import OSDisk
 from keepm.tokens import WriteProof
-from tests.operations.support import AGENT, Machine, Opening, claim, edit, events, look, proof
+from tests.operations.support import (
+    AGENT,
+    Machine,
+    Opening,
+    claim,
+    edit,
+    events,
+    look,
+    proof,
+    written_proof,
+)
 
 CASES = Path(__file__).parents[1] / "cases"
 HERE = "Memory/projects/widgets"
@@ -122,15 +145,39 @@ def test_a_file_that_became_a_folder_is_gone_and_harmless(vault: Vault, machine:
     assert found(vault, "text") == set()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_note_is_left_as_it_is(vault: Vault, machine: Machine) -> None:
-    made = memories.create(vault, AGENT, claim())
-    place = machine.root / made.document.path
-    place.chmod(0)
-    with pytest.raises(KeepMError):
-        memories.read(vault, "build-command", max_chars=9)
-    place.chmod(0o600)
-    assert place.read_bytes() == made.document.data
+class Unreadable(OSDisk):
+    """A disk on which notes can't be read."""
+
+    def __init__(self, error: int) -> None:
+        self.error = error
+
+    def read(self, path: Path, *, limit: int) -> tuple[bytes, os.stat_result]:
+        if path.suffix == ".md":
+            raise OSError(self.error, os.strerror(self.error), str(path))
+        return super().read(path, limit=limit)
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES], ids=["EIO", "EACCES"])
+def test_what_cannot_be_read_is_neither_changed_nor_approved(
+    vault: Vault, machine: Machine, error: int
+) -> None:
+    """Case 49: a read that fails during an approval writes nothing."""
+    note = memories.create(vault, AGENT, claim())
+    made = inbox.propose(vault, AGENT, Suggestion(claim("idea"), reason="seen"))
+    before, seen = machine.files(), len(events(vault))
+    broken = replace(vault, root=replace(vault.root, disk=Unreadable(error)))
+    token = WriteProof(made.token, made.document.checksum)
+    with pytest.raises(StorageFailed):
+        memories.read(broken, "build-command", max_chars=9)
+    with pytest.raises(StorageFailed):
+        promotion.promote(broken, AGENT, "idea", token)
+    with pytest.raises(StorageFailed):
+        inbox.reject(broken, AGENT, "idea", token)
+    with pytest.raises(StorageFailed):
+        memories.update(broken, AGENT, "build-command", edit(body="x"), written_proof(note))
+    assert machine.files() == before
+    assert len(events(vault)) == seen
+    promotion.promote(vault, AGENT, "idea", token)  # and no token was spent
 
 
 def test_derived_fields_follow_a_changed_file(vault: Vault, machine: Machine) -> None:
