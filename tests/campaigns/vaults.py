@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -47,10 +48,15 @@ def acknowledged(output: bytes) -> list[dict[str, str]]:
     return [json.loads(line) for line in lines if line.startswith(b"{")]
 
 
-def in_flight(machine: Machine) -> bool:
-    """Tell whether a killed process left a transaction begun or staged."""
+def in_flight(machine: Machine) -> int:
+    """Return how many files the change has that a killed process left begun (0: there is none)."""
     journal = machine.root / layout.RECORDS / "journal"
-    return any(journal.iterdir())
+    records = [*journal.glob("*.json"), *journal.glob(".*.draft.tmp")]
+    sizes = [0]
+    for record in records:
+        with contextlib.suppress(ValueError):  # killed while the draft was written
+            sizes.append(len(json.loads(record.read_bytes())["files"]))
+    return max(sizes)
 
 
 def settled(machine: Machine) -> dict[str, AnyDocument]:

@@ -2,7 +2,8 @@
 
     python -m tests.campaigns.writer mixed|groups FOLDER NAME COUNT
 
-`mixed`: creates, updates and promotions by turns. `groups`: transactions of two and three files.
+`mixed`: creates, updates and promotions by turns. `groups`: changes of two and
+three files.
 Each change is acknowledged by a JSON line on stdout once the call that made it has returned.
 """
 
@@ -13,12 +14,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from keepm.model.proposal import TargetAction
 from keepm.operations import inbox, memories, promotion
 from keepm.operations.inbox import Suggestion
 from keepm.operations.promotion import Target
 from keepm.operations.vault import SystemClock, Vault, open_vault
 from keepm.tokens import WriteProof
-from tests.operations.support import AGENT, Machine, claim, edit, proof, written_proof
+from tests.operations.support import AGENT, Machine, claim, edit, written_proof
 
 
 def mixed(vault: Vault, name: str, count: int) -> Iterator[dict[str, str]]:
@@ -51,25 +53,33 @@ def mixed(vault: Vault, name: str, count: int) -> Iterator[dict[str, str]]:
 
 
 def groups(vault: Vault, name: str, count: int) -> Iterator[dict[str, str]]:
-    """Make changes of three, two and two files by turns; what they need is made between them."""
+    """Let each note take the last one's place, directly (two files) or by a promotion (three)."""
+    last = memories.create(vault, AGENT, claim(name)).document.content.id
     for number in range(count):
-        one, two, three = (f"{name}-{number}-{part}" for part in ("a", "b", "c"))
-        first = memories.create(vault, AGENT, claim(one)).document.content.id
-        second = memories.create(vault, AGENT, claim(two)).document.content.id
-        heir = memories.create(vault, AGENT, claim(three), supersedes=(one, two))
-        yield {"heir": heir.document.content.id, "losers": f"{first} {second}"}
-        for into in ("", three):
-            proposed = inbox.propose(
-                vault, AGENT, Suggestion(claim(f"{three}-{into}proposed", body="text new"), "seen")
-            )
-            done = promotion.promote(
-                vault,
-                AGENT,
-                proposed.document.content.id,
-                WriteProof(proposed.token, proposed.document.checksum),
-                target=Target(into, proof(vault, into)) if into else None,
-            )
-            yield {"note": done.memory.content.id, "promoted": proposed.document.content.id}
+        made = memories.create(vault, AGENT, claim(f"{name}-{number}"), supersedes=(last,))
+        heir = made.document.content.id
+        yield {"heir": heir, "losers": last}
+        correction = Suggestion(
+            claim(f"{name}-{number}-corrected"),
+            "seen",
+            target_identifier=heir,
+            target_action=TargetAction.SUPERSEDE,
+        )
+        proposed = inbox.propose(vault, AGENT, correction)
+        done = promotion.promote(
+            vault,
+            AGENT,
+            proposed.document.content.id,
+            WriteProof(proposed.token, proposed.document.checksum),
+            target=Target(heir, written_proof(made)),
+        )
+        last = done.memory.content.id
+        yield {
+            "heir": last,
+            "losers": heir,
+            "note": last,
+            "promoted": proposed.document.content.id,
+        }
 
 
 def main() -> None:
