@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, TypeVar
 
 from keepm.cli import output
@@ -21,6 +21,9 @@ class Previewed(Protocol):
 
     @property
     def digest(self) -> str: ...
+
+    @property
+    def is_empty(self) -> bool: ...
 
 
 PlanT = TypeVar("PlanT", bound=Previewed)
@@ -41,7 +44,7 @@ def decide(
     operation: str,
     *,
     request: Request,
-    asked: bool,
+    asked: Collection[str],
     make: Callable[[Request], PlanT],
     carry_out: Callable[[Request, str], Done],
     show: Callable[[PlanT], tuple[str, dict[str, Any]]],
@@ -49,12 +52,12 @@ def decide(
 ) -> int:
     """Show a plan and carry it out when the owner says so; return the exit code.
 
-    `asked` tells whether the call says itself what it wants: with `--confirm` that must be what
-    the plan was made for; without, the plan's own request counts.
+    `asked` are the parts of the request that this call names itself: with `--confirm` they must
+    be what the plan was made for.
     """
     if args.confirm:
         kept = plans.read(vault, operation, args.token)
-        if asked and dict(request) != dict(kept.request):
+        if any(kept.request.get(name) != request[name] for name in asked):
             raise ConfirmationRequired("the token is of a plan with other arguments")
         done = carry_out(kept.request, kept.digest)
         plans.spend(vault, args.token)
@@ -69,6 +72,10 @@ def decide(
         )
     plan = make(request)
     text, data = show(plan)
+    if plan.is_empty:
+        output.emit(args, text=text, data={"plan": data, "token": None})
+        output.say("There is nothing to do.")
+        return output.OK
     if terminal:
         output.say(text)
         if not args.yes and not ask("Do this?"):

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             vault,
             "undo",
             request=request.as_record(),
-            asked=bool(request.as_record()),
+            asked=request.as_record(),
             make=lambda record: undoing.plan(vault, OWNER, UndoRequest.from_record(record)),
             carry_out=lambda record, digest: undoing.undo(
                 vault, OWNER, UndoRequest.from_record(record), digest=digest

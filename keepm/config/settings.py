@@ -49,6 +49,7 @@ class Settings:
     inbox_reminder_count: int = 5
     sqlite_journal_mode: str = "wal"
     lock_timeout_seconds: float = 10.0
+    history_keep_days: int = 0  # for ever
     projects: tuple[ProjectEntry, ...] = ()
     origins: Mapping[str, str] = field(
         default_factory=dict
@@ -163,6 +164,7 @@ def load(
         inbox_reminder_count=values["inbox_reminder_count"],
         sqlite_journal_mode=values["sqlite_journal_mode"],
         lock_timeout_seconds=float(values["lock_timeout_seconds"]),
+        history_keep_days=values["history.keep_days"],
         projects=_projects(document, path, user_home),
         origins=origins,
     )

@@ -22,6 +22,7 @@ INTEGERS: dict[str, tuple[int, int, int]] = {  # default, least, most
     "inbox_review_days": (30, 1, 3650),
     "inbox_reminder_count": (5, 1, 1000),
     "lock_timeout_seconds": (10, 1, 600),
+    "history.keep_days": (0, 0, 36_500),
 }
 NAMES = ("root", *CHOICES, *INTEGERS)
 """The settings with one value each; `approval.kinds.<kind>` comes on top, one for each kind."""

@@ -148,6 +148,16 @@ def scopes(db: Database, digest: str) -> set[str]:
     return {scope for (scope,) in rows}
 
 
+def last_named(db: Database) -> dict[str, str]:
+    """Return for each version the time of the last event that names it."""
+    with db.reading() as connection:
+        rows = connection.execute(
+            "SELECT digest, max(time) FROM (SELECT new AS digest, time FROM versions"
+            " UNION ALL SELECT old, time FROM versions) WHERE digest IS NOT NULL GROUP BY digest"
+        ).fetchall()
+    return dict(rows)
+
+
 def _one(db: Database, condition: str, values: tuple[str | int, ...]) -> VersionRow | None:
     with db.reading() as connection:
         row = connection.execute(

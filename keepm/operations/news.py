@@ -45,8 +45,9 @@ def read(vault: Vault) -> News:
 
 def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:
     for event in events:
-        if event.operation in WITHOUT_VERSIONS:
-            continue
+        taken_back = event.operation == "repair" and event.extra.get("keep") == "theirs"
+        if event.operation in WITHOUT_VERSIONS or taken_back:
+            continue  # what is taken back there was never on record
         for position, change in enumerate(event.changes):
             yield VersionRow(
                 transaction_id=event.transaction_id,

@@ -37,7 +37,7 @@ def keep(vault: Vault, operation: str, request: Mapping[str, str], *, digest: st
     Raises:
         ConfigurationError: the data folder can't be written.
     """
-    token = vault.new_token()
+    token = vault.new_token().replace("-", "_")  # at its beginning a shell's flag would begin
     record = {
         "format": _FORMAT,
         "operation": operation,

@@ -15,16 +15,14 @@ from keepm.errors import (
     Problem,
     WrongState,
 )
-from keepm.model import layout
-from keepm.model.checksum import Checksum
 from keepm.model.scope import Scope
-from keepm.operations import history
+from keepm.operations import showing
 from keepm.operations.mutation import Desk, Plan, Receipt, draft, mutate, preview
 from keepm.operations.reversal import Bench
+from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
-from keepm.store import history as objects
 from keepm.store import ledger
-from keepm.store.changes import Change, ChangeSet, Create, Delete, Move, Replace
+from keepm.store.changes import ChangeSet
 from keepm.store.event import LedgerEvent
 
 OPERATION = "undo"
@@ -58,22 +56,13 @@ class UndoRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """What becomes of one file; `to` where it goes elsewhere, the trash included."""
-
-    path: str
-    to: str | None
-    becomes: str  # "to the trash" | "the version before" | "back" | "made again"
-    diff: str
-
-
-@dataclass(frozen=True, slots=True)
 class UndoPlan:
     """The events to take back, newest first, and what that does to files."""
 
     events: tuple[LedgerEvent, ...]
     changes: tuple[PlannedChange, ...]
     digest: str
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +123,11 @@ def _plan(desk: Desk, caller: Caller, request: UndoRequest) -> tuple[Plan, UndoP
     if not changes:
         raise WrongState("nothing is left to take back", hint="No step is needed.")
     last = events[0]
+    ids = " ".join(each.transaction_id for each in events)
     made = UndoPlan(
-        tuple(events),
-        tuple(_shown(desk.vault, each) for each in changes),
-        digest_of(events, changes),
+        events=tuple(events),
+        changes=tuple(showing.shown(desk.vault, each) for each in changes),
+        digest=hashlib.sha256(f"{ids} {showing.digest_of(changes)}".encode()).hexdigest(),
     )
     record = draft(
         caller,
@@ -146,7 +136,7 @@ def _plan(desk: Desk, caller: Caller, request: UndoRequest) -> tuple[Plan, UndoP
         object_kind=last.object_kind,
         scope=Scope.from_key(last.scope),
         approved=True,
-        extra={"undoes": " ".join(each.transaction_id for each in events)},
+        extra={"undoes": ids},
     )
     return Plan(ChangeSet(changes), record), made
 
@@ -269,51 +259,3 @@ def moment(text: str) -> str:
     if found.tzinfo is None:
         found = found.replace(tzinfo=UTC)
     return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-# ---- the plan as it is shown and compared ------------------------------------------------------
-
-
-def digest_of(events: Iterable[LedgerEvent], changes: Iterable[Change]) -> str:
-    """Return what two makings of one plan share: all but the time and id of the attempt."""
-    lines = [event.transaction_id for event in events]
-    for change in changes:
-        to = change.to if isinstance(change, Move) else ""
-        if to.startswith(f"{layout.TRASH}/"):
-            to = layout.TRASH
-        expect = "" if isinstance(change, Create) else change.expect.hex
-        after = "" if isinstance(change, Delete) else Checksum.of(change.data).hex
-        lines.append(f"{type(change).__name__} {change.path} {to} {expect} {after}")
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _shown(vault: Vault, change: Change) -> PlannedChange:
-    match change:
-        case Create(path, data):
-            return PlannedChange(path, None, "made again", history.diff("", _text(data), path))
-        case Replace(path, data, expect):
-            before = _text(objects.get(vault.root, expect)) if _has(vault, expect) else None
-            diff = history.diff(before, _text(data), path)
-            return PlannedChange(path, None, "the version before", diff)
-        case Move(path, to, data, expect):
-            if to.startswith(f"{layout.TRASH}/"):
-                return PlannedChange(path, to, "to the trash", "")
-            if Checksum.of(data) == expect:
-                return PlannedChange(path, to, "back", "")
-            before = _text(objects.get(vault.root, expect)) if _has(vault, expect) else None
-            diff = history.diff(before, _text(data), to)
-            return PlannedChange(path, to, "the version before", diff)
-        case Delete(path, _):
-            return PlannedChange(path, None, "for good", "")
-
-
-def _has(vault: Vault, checksum: Checksum) -> bool:
-    try:
-        objects.get(vault.root, checksum)
-    except NotFound:
-        return False
-    return True
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace")

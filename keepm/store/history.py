@@ -36,6 +36,11 @@ class ObjectFile:
     size: int
     mtime_ns: int
 
+    @property
+    def is_seen(self) -> bool:
+        """Tell whether it was only kept when it was seen, unsynced."""
+        return self.path.endswith(_SEEN)
+
 
 def put(root: Root, data: bytes) -> Checksum:
     """Keep these bytes, durably, and return their checksum. The caller holds the lock.

@@ -98,9 +98,7 @@ def commit(
         at=at,
         # What gc and repair remove from our own records is no document's version.
         changes=tuple(
-            Digests(file.before, file.after)
-            for file in files
-            if not file.path.startswith(f"{layout.RECORDS}/")
+            Digests(file.before, file.after) for file in files if not _is_ours(file.path)
         ),
     )
     intent = Intent(transaction_id, root.writer_id, files, event)
@@ -113,6 +111,11 @@ def commit(
         if file.after is not None:
             written[file.target] = Checksum(file.after)
     return Commit(event, written)
+
+
+def _is_ours(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return path.startswith(f"{layout.RECORDS}/") or name.startswith(".keepm-")
 
 
 def record(

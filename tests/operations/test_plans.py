@@ -21,6 +21,10 @@ def test_a_plan_is_read_until_it_is_spent(vault: Vault) -> None:
         plans.read(vault, "gc", token)
 
 
+def test_a_token_never_looks_like_a_flag(vault: Vault) -> None:
+    assert not any("-" in plans.keep(vault, "gc", {}, digest="d") for _ in range(50))
+
+
 def test_a_plan_lives_ten_minutes(vault: Vault, machine: Machine) -> None:
     token = plans.keep(vault, "gc", {}, digest="d")
     machine.clock.forward(seconds=599)

@@ -348,7 +348,7 @@ def test_a_preview_changes_nothing(filled: Vault, machine: Machine) -> None:
 
     assert (machine.files(), len(events(filled))) == (before, known)
     (planned,) = plan.changes
-    assert planned.becomes == "the version before"
+    assert planned.becomes == "another version"
     assert "-New." in planned.diff
     assert "+The text of build-command." in planned.diff
 
