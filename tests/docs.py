@@ -16,6 +16,7 @@ from typing import Any
 from keepm import config
 from keepm.cli import main as command_line
 from keepm.config import values
+from keepm.errors import ConfigurationError
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -75,7 +76,7 @@ async def _tools() -> list[dict[str, Any]]:
     from keepm.mcp import server as face
 
     def no_vault() -> Any:
-        raise AssertionError("listing the tools needs no vault")
+        raise ConfigurationError("listing the tools needs no vault")
 
     server, _ = face.build(no_vault, language="en", session_id="docs")
     async with Client(server) as client:
