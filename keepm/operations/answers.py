@@ -57,6 +57,7 @@ class SearchAnswer:
     offset: int
     index_state: str
     weak_match: bool | None = None
+    query_cut: int | None = None  # characters that were looked at of a longer query
     reason: str | None = None  # why it is empty
     withheld: int | None = None
     searched: int | None = None

@@ -51,6 +51,7 @@ class Wanted:
 def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     """Find notes by words; any string is a legal query, and an empty answer says why."""
     state = sync.refresh(vault)
+    longest = vault.policy.query_characters
     result = find(vault, wanted)
     items = [_item(vault, hit, explain=wanted.explain) for hit in result.hits]
     reason, withheld = (None, None) if result.total else _why_empty(vault, wanted, result)
@@ -65,6 +66,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         offset=wanted.offset,
         index_state=state,
         weak_match=True if result.weak_match and items else None,
+        query_cut=longest if len(wanted.query) > longest else None,
         reason=reason,
         withheld=withheld,
         searched=None if items else result.searched,

@@ -15,6 +15,7 @@ from keepm.markdown import handoffs as handoff_codec
 from keepm.markdown import memories as memory_codec
 from keepm.model.memory import GLOBAL, Scope
 from keepm.operations import answers, context, handoffs, memories, retrieval
+from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from tests import strategies
 from tests.operations.support import AGENT, HANDOFF, Machine, claim, look
@@ -149,3 +150,12 @@ def test_a_list_can_be_continued(vault: Vault) -> None:
     assert links[0].total == len(links[0].items) + len(links[1].items)
     reading = memories.read(vault, "note-0", max_chars=4, offset=2)
     assert (reading.part.text, reading.part.offset, reading.part.total) == ("note", 2, 10)
+
+
+def test_a_query_that_is_cut_is_said_to_be(vault: Vault) -> None:
+    longest = vault.policy.query_characters
+
+    cut = retrieval.search(vault, Wanted("x" * (longest + 1)))
+    whole = retrieval.search(vault, Wanted("x" * longest))
+
+    assert (cut.query_cut, whole.query_cut) == (longest, None)
