@@ -28,6 +28,7 @@ _NEW = Field(description="New.")
 @dataclass(frozen=True, slots=True)
 class ChangeView:
     path: str
+    becomes: str
     diff: str
     to: str | None = None
 
@@ -133,7 +134,9 @@ def _preview(plan: ResolutionPlan) -> ResolveAnswer:
             winner=HandleView(plan.winner.id, plan.winner.claim.name),
             loser=HandleView(plan.loser.id, plan.loser.claim.name),
             loser_action=str(plan.action),
-            changes=[ChangeView(each.path, each.diff, each.to) for each in plan.changes],
+            changes=[
+                ChangeView(each.path, each.becomes, each.diff, each.to) for each in plan.changes
+            ],
             links_to_loser=list(plan.linked_from) or None,
         ),
         resolution_token=plan.token,

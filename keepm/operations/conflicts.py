@@ -7,7 +7,6 @@ if at no time, and that form is what the token is bound to.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from dataclasses import dataclass, replace
 
@@ -19,8 +18,9 @@ from keepm.model.checksum import Checksum
 from keepm.model.document import Document
 from keepm.model.memory import ClaimEdit, Memory, Status
 from keepm.model.resolution import LoserAction, Resolution
-from keepm.operations import identifying, memories, succession
+from keepm.operations import identifying, memories, showing, succession
 from keepm.operations.mutation import Desk, Plan, draft, mutate, preview
+from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import ChangeSet, Move, Replace
 from keepm.tokens import WriteProof
@@ -44,15 +44,6 @@ class Ruling:
     loser: Side
     resolution: Resolution
     edit: ClaimEdit
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """What becomes of one file; `to` where it goes to another place."""
-
-    path: str
-    to: str | None
-    diff: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +90,7 @@ def plan_resolution(vault: Vault, caller: Caller, ruling: Ruling) -> ResolutionP
         winner=shown.winner.content,
         loser=shown.loser.content,
         action=ruling.resolution.action,
-        changes=tuple(_shown(each, (shown.winner, shown.loser)) for each in shown.changes),
+        changes=tuple(showing.shown(vault, each) for each in shown.changes),
         linked_from=shown.linked_from,
         token=vault.plans.issue(_OPERATION, timeless.digest),
     )
@@ -130,7 +121,7 @@ def resolve(vault: Vault, caller: Caller, ruling: Ruling, *, token: str) -> Reso
         winner=winner,
         token=vault.tokens.issue(winner.content.id, winner.checksum),
         loser=worked.loser_after,
-        loser_path=_target(worked.changes[-1]),
+        loser_path=worked.loser_path,
         index_current=receipt.index_current,
     )
 
@@ -147,12 +138,15 @@ class _Worked:
     linked_from: tuple[str, ...]
 
     @property
+    def loser_path(self) -> str:
+        """Where the loser lies afterwards."""
+        change = self.changes[-1]
+        return change.to if isinstance(change, Move) else change.path
+
+    @property
     def digest(self) -> str:
         """What tells this plan from any other: every file, before and after, and the links."""
-        parts = [*self.linked_from]
-        for change in self.changes:
-            after = Checksum.of(change.data).hex
-            parts += [change.path, _target(change), change.expect.hex, after]
+        parts = (showing.digest_of(self.changes), *self.linked_from)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -239,22 +233,3 @@ def _kept(
         approved_via=caller.channel,
         resolution_reason=ruling.reason,
     )
-
-
-def _target(change: Replace | Move) -> str:
-    return change.to if isinstance(change, Move) else change.path
-
-
-def _shown(change: Replace | Move, documents: tuple[Document[Memory], ...]) -> PlannedChange:
-    """Show one file's change line by line."""
-    old = next(each.data for each in documents if each.path == change.path)
-    target = _target(change)
-    lines = difflib.unified_diff(
-        old.decode("utf-8", "replace").splitlines(),
-        change.data.decode("utf-8", "replace").splitlines(),
-        change.path,
-        target,
-        lineterm="",
-        n=2,
-    )
-    return PlannedChange(change.path, None if target == change.path else target, "\n".join(lines))

@@ -34,11 +34,10 @@ def shown(vault: Vault, change: Change) -> PlannedChange:
         case Replace(path, data, _):
             return PlannedChange(path, None, "another version", _diff(vault, path, data))
         case Move(path, to, data, expect):
+            diff = "" if Checksum.of(data) == expect else _diff(vault, path, data)
             if to.startswith(f"{layout.TRASH}/"):
-                return PlannedChange(path, to, "to the trash")
-            if Checksum.of(data) == expect:
-                return PlannedChange(path, to, "back")
-            return PlannedChange(path, to, "another version", _diff(vault, path, data))
+                return PlannedChange(path, to, "to the trash", diff)
+            return PlannedChange(path, to, "another version" if diff else "back", diff)
         case Delete(path, _):
             return PlannedChange(path, None, "gone for good")
 

@@ -56,6 +56,7 @@ KINDS: dict[str, Kind] = {
     "hand edit": _hand_edit,
     "rename": _rename,
     "delete": _delete,
+    "undo": lambda world, number: steps.undo(world),
 }
 """What histories are made of; a kind without a document to work on does nothing."""
 

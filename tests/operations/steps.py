@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from keepm.model.approval import Channel
 from keepm.model.handoff import HandoffEdit, HandoffStatus
 from keepm.model.memory import ClaimEdit, Scope, Status
 from keepm.model.proposal import ProposalStatus
 from keepm.model.resolution import LoserAction, Resolution
-from keepm.operations import conflicts, handoffs, inbox, memories, promotion, pruning
+from keepm.operations import conflicts, handoffs, inbox, memories, promotion, pruning, undoing
 from keepm.operations.conflicts import Ruling, Side
 from keepm.operations.inbox import Suggestion, SuggestionEdit
 from keepm.operations.memories import MemoryEdit
 from keepm.operations.promotion import Target
+from keepm.operations.undoing import UndoRequest
+from keepm.operations.vault import Caller
 from keepm.tokens import WriteProof
 from tests.operations.support import AGENT, claim
 from tests.operations.world import NEW, Snapshot, Step, World, changed
+
+OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 
 
 def note_proof(world: World, note_id: str) -> WriteProof:
@@ -221,6 +226,22 @@ def handoff_complete(world: World, handoff_id: str) -> Step:
         lambda vault: handoffs.complete(vault, AGENT, handoff_id, given),
         {**known, handoff_id: (*known[handoff_id][:-1], str(HandoffStatus.COMPLETED))},
         frozenset({handoff_id}),
+    )
+
+
+def undo(world: World) -> Step | None:
+    """Take back the last change, when no hand edit came after it."""
+    if world.undoable is None:
+        return None
+    last = [event for event in world.ledger() if event.operation != "external-edit"][-1]
+    wanted = UndoRequest(event=last.transaction_id)
+    digest = undoing.plan(world.vault, OWNER, wanted).digest
+    known, after = world.snapshot(), world.undoable
+    return Step(
+        "undo",
+        lambda vault: undoing.undo(vault, OWNER, wanted, digest=digest),
+        after,
+        frozenset(i for i in known.keys() | after.keys() if known.get(i) != after.get(i)),
     )
 
 

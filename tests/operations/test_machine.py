@@ -195,6 +195,13 @@ class History(RuleBasedStateMachine):
             self.world.edit_by_hand(document, f"text by hand {self.fresh()}")
             self.unseen = True
 
+    @precondition(lambda self: self.world.undoable is not None)
+    @rule(dies_at=_DEATHS, cut=st.booleans())
+    def undo(self, dies_at: int | None, cut: bool) -> None:
+        step = steps.undo(self.world)
+        assert step is not None
+        self.take(step, dies_at, cut)
+
     @rule()
     def restart(self) -> None:
         self.world.close()

@@ -99,6 +99,7 @@ class Saved:
     data: Mapping[Path, bytes]
     events: int
     by_hand: frozenset[str]
+    undoable: Snapshot | None
 
 
 @dataclass
@@ -111,6 +112,9 @@ class World:
     faulty: DyingDisk = field(init=False)
     events: int = 0  # changes that happened
     by_hand: set[str] = field(default_factory=set)  # digests of what people wrote
+    undoable: Snapshot | None = (
+        None  # what was there before the last change
+    )
 
     def __post_init__(self) -> None:
         self.disk = MemoryDisk(self.machine.root)
@@ -138,7 +142,8 @@ class World:
         self.vault.close()
         data = self.machine.folder / "data"
         kept = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
-        saved = Saved(deepcopy(self.disk), kept, self.events, frozenset(self.by_hand))
+        by_hand = frozenset(self.by_hand)
+        saved = Saved(deepcopy(self.disk), kept, self.events, by_hand, self.undoable)
         self.open()
         return saved
 
@@ -151,7 +156,7 @@ class World:
         for path, content in saved.data.items():
             path.write_bytes(content)
         self.disk, self.events = deepcopy(saved.disk), saved.events
-        self.by_hand = set(saved.by_hand)
+        self.by_hand, self.undoable = set(saved.by_hand), saved.undoable
         self.open()
 
     def look(self) -> None:
@@ -228,6 +233,7 @@ class World:
         document = self.read()[document_id]
         data = document.data + f"\n{line}\n".encode()
         self.by_hand.add(Checksum.of(data).hex)
+        self.undoable = None
         self.disk.put(self.machine.root / document.path, data)
 
     def refused(self, call: Callable[[Vault], object]) -> str:
@@ -253,7 +259,8 @@ class World:
     ) -> None:
         after = self.read()
         known = {i: state(document) for i, document in before.items()}
-        seen = {(i if i in before else NEW): state(document) for i, document in after.items()}
+        expected = before.keys() | step.after.keys()
+        seen = {(i if i in expected else NEW): state(d) for i, d in after.items()}
         possible: Mapping[str, tuple[Snapshot, ...]] = {
             "acknowledged": (step.after,),
             "refused": (known,),
@@ -261,14 +268,17 @@ class World:
         assert seen in possible.get(outcome, (known, step.after)), (step.name, outcome)
         happened = seen == step.after != known
         self.events += happened
+        if happened:
+            self.undoable = known
         own = [e for e in self.ledger() if e.operation != "external-edit"]
         assert len(own) == self.events, "one event for each change"
         for document_id, document in before.items():
             if document_id not in step.touches:
                 same = after[document_id]
                 assert (same.path, same.data) == (document.path, document.data)
-        gone = len(before.keys() - after.keys())
-        assert self._trash() - trash == gone, "what is deleted lies in the trash"
+        gone = before.keys() - after.keys()
+        back = after.keys() & step.after.keys() - before.keys()
+        assert self._trash() - trash == len(gone) - len(back), "what is gone lies in the trash"
         produced = {change.after for event in self.ledger() for change in event.changes}
         for document in after.values():
             assert document.checksum.hex in produced | self.by_hand, "a version somebody made"
