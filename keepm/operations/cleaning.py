@@ -20,7 +20,7 @@ from keepm.model.scope import Scope
 from keepm.operations import anchoring, showing
 from keepm.operations.mutation import Desk, Plan, draft, mutate, writing_time
 from keepm.operations.vault import Caller, Vault
-from keepm.store import history, journal, reader, trash
+from keepm.store import history, reader, transaction, trash
 from keepm.store.changes import ChangeSet, Delete
 from keepm.store.event import LedgerEvent
 
@@ -152,7 +152,7 @@ def _plan(vault: Vault, request: CleanRequest) -> tuple[tuple[Delete, ...], Clea
 def _unneeded(vault: Vault, request: CleanRequest, before: datetime) -> Iterator[Doomed]:
     """Yield the kept versions that nobody needs."""
     current = {row.checksum for row in writing.files(vault.database).values()}
-    for intent in journal.read(vault.root).intents:
+    for intent in transaction.records(vault.root).intents:
         for file in intent.files:
             current.update(digest for digest in (file.before, file.after) if digest)
     named = versions.last_named(vault.database)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from keepm.errors import KeepMError, NotFound, RootUnavailable
+from keepm.errors import InvalidInput, KeepMError, NotFound, RootUnavailable, StorageFailed
 from keepm.index import handmade, versions, writing
 from keepm.index.handmade import HandEdit
 from keepm.index.versions import VersionRow
@@ -27,6 +27,7 @@ from keepm.store.event import Digests, EventDraft
 
 OPERATION = "external-edit"
 SURFACE = "edit"
+_NO_FILE = ("ELOOP", "EISDIR", "EINVAL", "ENXIO")  # a link, a folder, a pipe: no version
 _AT_ONCE = 50  # how many are recorded in one hold of the lock
 _TO_TRASH = frozenset({"delete", "inbox_prune"})
 
@@ -121,8 +122,12 @@ def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str,
         data = reader.read(vault.root, edit.path, limit=history.LARGEST)
     except NotFound:
         return _record_gone(vault, edit, place)
-    except KeepMError:
-        return _settle(vault, edit.path)  # a pipe or a folder now: no version of a document
+    except StorageFailed as error:
+        if error.details.get("reason") not in _NO_FILE:
+            raise
+        return _settle(vault, edit.path)
+    except InvalidInput:  # behind a symlink now, or too large for us
+        return _settle(vault, edit.path)
     digest = Checksum.of(data).hex
     if digest == edit.before:
         return _settle(vault, edit.path)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 
-from keepm.errors import AmbiguousIdentifier, ConfirmationRequired, NotFound, WrongState
+from keepm.errors import (
+    AmbiguousIdentifier,
+    ConfirmationRequired,
+    NotFound,
+    RootUnavailable,
+    WrongState,
+)
 from keepm.model import layout
 from keepm.model.scope import Scope
 from keepm.operations import showing, sync
@@ -65,7 +72,7 @@ def blocked(vault: Vault, caller: Caller) -> tuple[Blocked, ...]:
         RootLocked, StorageFailed: as of every change.
     """
     with writing_time(vault, caller):
-        known = {intent.id: intent for intent in journal.read(vault.root).intents}
+        known = {intent.id: intent for intent in transaction.records(vault.root).intents}
         found = []
         for each in transaction.recover(vault.root).blocked:
             intent = known.get(each.id)
@@ -122,14 +129,16 @@ def repair(
         return planned
 
     receipt = mutate(vault, caller, make)
-    # The way is clear now: recovery finishes the record, if it still is there.
-    sync.recover(vault)
+    # The way is clear now: recovery finishes the record, if it still is there; when it can't now,
+    # the next change does. The decision stands either way.
+    with contextlib.suppress(RootUnavailable):
+        sync.recover(vault)
     return Repaired(receipt.event, found[-1])
 
 
 def _plan(desk: Desk, caller: Caller, beginning: str, keep: Keep) -> tuple[Plan, RepairPlan]:
     vault = desk.vault
-    listing = journal.read(vault.root)
+    listing = transaction.records(vault.root)
     chosen = _chosen(vault, listing, beginning)
     intent = next((each for each in listing.intents if each.id == chosen), None)
     stamp = desk.at.replace("-", "").replace(":", "")

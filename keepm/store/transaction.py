@@ -179,8 +179,17 @@ def pending(root: Root) -> tuple[str, ...]:
     Raises:
         StorageFailed: the journal can't be read.
     """
+    return records(root).ids
+
+
+def records(root: Root) -> journal.Listing:
+    """Return what is in the journal; without the lock some may be in flight.
+
+    Raises:
+        StorageFailed: the journal can't be read.
+    """
     with reporting(journal.FOLDER):
-        return journal.read(root).ids
+        return journal.read(root)
 
 
 # ---- before the commit point -----------------------------------------------------------------
