@@ -110,7 +110,10 @@ def carry_out(wish: Wish, plan: Plan, environ: Mapping[str, str]) -> Report:
         project_dir=str(wish.top),
         root=str(settings.root),
         command=wish.program.line(*_context(wish, environ).server_arguments),
-        written=tuple(change.path for change in plan.changes if change.is_one),
+        written=(
+            *((str(settings.config_file),) if _bytes(settings.config_file) != before else ()),
+            *(change.path for change in plan.changes if change.is_one),
+        ),
         checked=checked,
         next_steps=_next_steps(wish),
     )
@@ -268,7 +271,7 @@ def _record(
 def _bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 

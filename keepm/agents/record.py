@@ -74,9 +74,12 @@ def load(data_dir: Path, top: Path) -> SetupRecord | None:
 
 
 def save(data_dir: Path, top: Path, record: SetupRecord, *, disk: Disk) -> None:
-    """Write the record durably; a crash leaves the old one or the new one."""
+    """Write the record durably; a crash leaves the old one or the new one.
+
+    Raises:
+        ConfigurationError: the file system refuses.
+    """
     path = record_path(data_dir, top)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     raw = {
         "top": record.top,
         "root": record.root,
@@ -86,15 +89,24 @@ def save(data_dir: Path, top: Path, record: SetupRecord, *, disk: Disk) -> None:
         "project_id": record.project_id,
     }
     fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    disk.create(fresh, json.dumps(raw, indent=1).encode(), mode=0o600)
-    disk.rename_over(fresh, path)
-    disk.sync_folder(path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh.unlink(missing_ok=True)
+        disk.create(fresh, json.dumps(raw, indent=1).encode(), mode=0o600)
+        disk.rename_over(fresh, path)
+        disk.sync_folder(path.parent)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path.parent} can't be written: {error.strerror or error}",
+            hint="Restore write access to that folder; without it setup could not be taken back.",
+        ) from error
 
 
 def forget(data_dir: Path, top: Path) -> None:
     """Delete the record of a project."""
-    record_path(data_dir, top).unlink(missing_ok=True)
+    path = record_path(data_dir, top)
+    if path.exists():  # a read-only place refuses even to delete what isn't there
+        path.unlink(missing_ok=True)
 
 
 def roots(data_dir: Path) -> frozenset[str]:

@@ -72,6 +72,12 @@ def run(arguments: Sequence[str]) -> int:
         # The reader of our output has gone (`keepm search … | head`): nothing is wrong.
         sys.stderr.close()
         return output.OK
+    except OSError as error:
+        # Not ours to mend: the place and the system's own words say more than a class's name.
+        place = f"{error.filename}: " if error.filename else ""
+        output.say(f"keepm: {place}{error.strerror or type(error).__name__}")
+        output.say("  → mend that and run it again; nothing is half done")
+        return output.INTERNAL
     except Exception as error:  # noqa: BLE001 - the last line before the user
         output.say(f"keepm: internal error: {type(error).__name__}")
         output.say("  → nothing is half done; `keepm status` shows the state of the vault")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -111,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
         return _show_diff(args, changes, f"Vault: {settings.root}; project: {wish.project_id}")
     output.say("keepm: writing, then starting the registered server to check it …")
     report = onboarding.carry_out(wish, plan, environ)
-    output.emit(args, text=_text(report), data=_data(report))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    output.emit(args, text=text(report, width), data=_data(report))
     return output.FINDINGS if report.failed else output.OK
 
 
@@ -273,23 +275,36 @@ def _program(settings: Settings, environ: Mapping[str, str], *, prepare: bool) -
 # ---- the report --------------------------------------------------------------------------------
 
 
-def _text(report: Report) -> str:
+def text(report: Report, width: int | None) -> str:
+    """Lay the report out; with a terminal's width, long lines go on below their beginning."""
     cells = [(row.what, row.host or "", str(row.state), row.note) for row in report.rows]
     widths = [max(len(cell[column]) for cell in cells) for column in range(3)]
     lines = [f"Project {report.project_id} in {report.project_dir}", ""]
-    lines += [
-        "  ".join(
-            [*(text.ljust(width) for text, width in zip(cell[:3], widths, strict=True)), cell[3]]
-        )
-        for cell in cells
-    ]
+    for *head, note in cells:
+        columns = (cell.ljust(size) for cell, size in zip(head, widths, strict=True))
+        lines += _folded(f"{'  '.join(columns)}  ", note, width)
     for title, items in (
         ("Written:", report.written or ("nothing, all was in place",)),
         ("Checked:", report.checked),
         ("Next:", report.next_steps),
     ):
-        lines += ["", title, *(f"  {item}" for item in items)]
+        lines += ["", title]
+        for item in items:
+            lines += _folded("  ", item, width)
     return "\n".join(lines)
+
+
+def _folded(head: str, words: str, width: int | None) -> list[str]:
+    if width is None or width - len(head) < 20:
+        return [head + words]
+    return textwrap.wrap(
+        words,
+        width,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _data(report: Report) -> dict[str, object]:

@@ -13,7 +13,7 @@ from keepm.agents import hosts
 from keepm.agents.hosts import Host
 from keepm.agents.installing import FileChange
 from keepm.config import Settings
-from keepm.errors import KeepMError
+from keepm.errors import InvalidIdentifier, KeepMError
 from keepm.model import identity
 from keepm.operations import projects
 
@@ -49,11 +49,12 @@ def ask(
         own = _text(
             "Project id" if project_id else _explained(told),
             project_id or _proposed(told).project_id,
-            check=_check_id,
+            check=check_id,
         )
         names = _answer(
             questionary.checkbox(
                 "Hosts",
+                instruction="(arrows move, space picks, enter ends)",
                 choices=[
                     questionary.Choice(host.title, value=host.name, checked=host in wanted)
                     for host in hosts.ALL
@@ -126,11 +127,13 @@ def _check_root(text: str) -> bool | str:
     return True
 
 
-def _check_id(text: str) -> bool | str:
+def check_id(text: str) -> bool | str:
+    """Tell whether text may be a project's id; if not, why, in a terminal's line."""
     try:
         identity.parse_project_id(text)
-    except KeepMError as error:
-        return error.message
+    except InvalidIdentifier as error:
+        # Without the field's name: a terminal of 80 columns shows one line of it.
+        return "; ".join(problem.message for problem in error.problems)
     return True
 
 
@@ -139,7 +142,7 @@ def _text(question: str, default: str, *, check: object) -> str:
 
 
 def _answer(question: questionary.Question) -> object:
-    answer = question.ask()
+    answer = question.ask(kbi_msg="")  # that nothing was changed is said once, by setup
     if answer is None:
         raise _Stopped
     return answer

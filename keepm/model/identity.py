@@ -114,11 +114,12 @@ def parse_project_id(text: str, *, field: str = "project_id") -> str:
         or not all(c in "._-" or unicodedata.category(c)[0] in "LMN" for c in value)
     ):
         message = (
-            "must be 1 to 80 letters or digits of any script, '.', '_' or '-', "
-            "not starting with '.' or '-'"
+            "1 to 80 letters, digits, '.', '_', '-'; not '.' or '-' first, nor '.' last"
         )
         raise InvalidIdentifier(
-            f"{field}: {message}", problems=[Problem(field, message, "invalid_identifier")]
+            f"{field}: {message}",
+            problems=[Problem(field, message, "invalid_identifier")],
+            hint="Choose another id, such as widgets, team.widgets or 我的项目.",
         )
     return value
 

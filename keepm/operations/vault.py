@@ -107,20 +107,30 @@ class Vault:
 
 
 def writer_id(settings: Settings) -> str:
-    """Return this machine's id as a writer of ledgers, made on first use; it tells nothing else."""
+    """Return this machine's id as a writer of ledgers, made on first use; it tells nothing else.
+
+    Raises:
+        ConfigurationError: it can't be read, or not be made.
+    """
     path = settings.data_dir / "writer-id"
     if path.exists():
         return _read_writer_id(path)
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = settings.data_dir / f".writer-id-{secrets.token_hex(4)}"
-    fresh.write_text(f"{uuid.uuid4()}\n", "ascii")  # noqa: TID251
     try:
-        # Whoever links first decides; another process's id must not be replaced.
-        path.hardlink_to(fresh)
-    except FileExistsError:
-        pass
-    finally:
-        fresh.unlink()
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh.write_text(f"{uuid.uuid4()}\n", "ascii")  # noqa: TID251
+        try:
+            # Whoever links first decides; another process's id must not be replaced.
+            path.hardlink_to(fresh)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    except OSError as error:
+        raise ConfigurationError(
+            f"{settings.data_dir} can't be written: {error.strerror or error}",
+            hint="Restore write access to that folder, or set XDG_DATA_HOME to another one.",
+        ) from error
     return _read_writer_id(path)
 
 

@@ -169,6 +169,26 @@ def test_files_that_cannot_be_written_take_the_settings_back(wish: Wish) -> None
     assert not wish.settings.config_file.exists()
 
 
+@pytest.mark.parametrize("place", [".config/keepm", ".local/share/keepm"])
+def test_a_home_that_cannot_be_written_is_named_and_the_project_stays(
+    wish: Wish, place: str
+) -> None:
+    home = wish.settings.config_file.parents[2]
+    (home / place).write_text("in the way of the folder")
+    before = tree(wish.top)
+
+    with pytest.raises(ConfigurationError) as caught:
+        set_up(wish)
+
+    assert place in caught.value.message
+    assert tree(wish.top) == before
+
+
+def test_the_settings_file_is_among_what_was_written(wish: Wish) -> None:
+    assert str(wish.settings.config_file) in set_up(wish).written
+    assert set_up(wish).written == ()
+
+
 def test_a_vault_that_is_gone_is_not_made_anew(wish: Wish) -> None:
     set_up(wish)
     wish.settings.root.rename(wish.settings.root.with_name("unmounted"))

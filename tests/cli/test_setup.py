@@ -15,6 +15,7 @@ from prompt_toolkit.output import DummyOutput
 
 from keepm import config
 from keepm.agents.hosts import ALL, DEFAULT
+from keepm.agents.report import Report, Row, State
 from keepm.cli import main, setup, wizard
 from keepm.cli.wizard import Answers
 from tests.agents.support import case_bytes
@@ -163,6 +164,29 @@ def test_set_up_and_removed_with_the_real_server(
     assert left == before
 
 
+def test_a_report_on_a_narrow_terminal_keeps_its_columns() -> None:
+    note = ".codex/config.toml; the server answered as KeepM 4.0.0.dev0 with 21 tools"
+    report = Report(
+        rows=(
+            Row("vault", State.OK, "made: /home/user/keepm"),
+            Row("registration", State.OK, note, "claude-code"),
+        ),
+        project_id="widgets",
+        project_dir="/home/user/widgets",
+        root="/home/user/keepm",
+        command=("keepm",),
+        written=(),
+        checked=("started /a/long/place/of/a/program/keepm serve --root /home/user/keepm",),
+        next_steps=(),
+    )
+
+    narrow = setup.text(report, 80)
+
+    assert all(len(line) <= 80 for line in narrow.splitlines())
+    assert narrow.split() == setup.text(report, None).split()
+    assert note in setup.text(report, None)
+
+
 # ---- the wizard --------------------------------------------------------------------------------
 
 ENTER, DOWN, SPACE, STOP = "\r", "\x1b[B", " ", "\x03"
@@ -199,6 +223,14 @@ def test_everything_can_be_answered_otherwise(top: Path, home: Path) -> None:
     assert said.chosen == {"root": str(home / "notes"), "language": "zh"}
     assert said.settings.language == "zh"
     assert [host.name for host in said.hosts] == ["codex"]
+
+
+def test_why_an_id_is_not_accepted_fits_a_line() -> None:
+    said = wizard.check_id("我的 项目")
+
+    assert isinstance(said, str)
+    assert len(said) < 80
+    assert wizard.check_id("我的项目") is True
 
 
 def test_stopping_the_questions_gives_nothing(top: Path) -> None:
