@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,16 +31,27 @@ def anchors(vault: Vault) -> dict[str, Head]:
         return {}
 
 
-def advance(vault: Vault, *, own: bool) -> None:
-    """Move the anchors on to where the ledgers end now.
+def advance(vault: Vault) -> None:
+    """Move this machine's own anchor on to where its ledger ends now.
 
-    `own`: this machine's, too; only for the holder of the vault's lock, else two processes
-    could set it back.
+    The caller holds the vault's lock: else two processes could set it back.
     """
+    _advance(vault, {vault.root.writer_id: ledger.head(vault.root)})
+
+
+def advance_others(vault: Vault) -> None:
+    """Move the other machines' anchors on to where their ledgers end now."""
+    heads = ledger.heads(vault.root)
+    heads.pop(vault.root.writer_id, None)
+    if heads:
+        _advance(vault, heads)
+
+
+def _advance(vault: Vault, heads: Mapping[str, Head]) -> None:
     kept = anchors(vault)
     moved = dict(kept)
-    for writer, head in ledger.heads(vault.root).items():
-        if head.sequence == 0 or (writer == vault.root.writer_id and not own):
+    for writer, head in heads.items():
+        if head.sequence == 0:
             continue
         known = kept.get(writer)
         if known is None or ledger.anchored(vault.root, writer, known):
@@ -60,13 +70,16 @@ def set_anchors(vault: Vault, heads: Mapping[str, Head]) -> None:
             for writer, each in sorted(heads.items())
         },
     }
-    # Not synced: an older anchor raises no false alarm.
+    # In place, in one write, unsynced: a rename over the old file would make ext4 flush the new
+    # one, at every commit. An older anchor raises no false alarm, nor does one that can't be read.
+    data = json.dumps(record).encode()
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(record, file)
-        Path(name).replace(path)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, data.ljust(os.fstat(descriptor).st_size))
+        finally:
+            os.close(descriptor)
 
 
 def lost(vault: Vault) -> list[str]:

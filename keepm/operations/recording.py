@@ -253,4 +253,4 @@ def _take_up(vault: Vault, recorded: tuple[str, ...]) -> None:
         Batch(versions=told.versions, anew=told.anew, meta=told.marks or {}, recorded=recorded),
     )
     if told.marks:
-        anchoring.advance(vault, own=True)
+        anchoring.advance(vault)

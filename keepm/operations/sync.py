@@ -117,7 +117,7 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
             ),
         )
     if told.marks:
-        anchoring.advance(vault, own=False)
+        anchoring.advance_others(vault)
     return Pass(len(present), len(unread), len(removed), len(skipped))
 
 
@@ -166,7 +166,7 @@ def take_up(vault: Vault, paths: Iterable[str]) -> None:
         replace(batch, versions=told.versions, anew=told.anew, meta=told.marks or {}, edits=()),
     )
     if told.marks:
-        anchoring.advance(vault, own=True)
+        anchoring.advance(vault)
 
 
 # ---- when to look -----------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from keepm.store.root import Root, is_id
 
 FOLDER = f"{layout.RECORDS}/ledger"
 _TAIL = 1 << 16
+_LINE = 1 << 12  # more than most events have
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def anchored(root: Root, writer: str, anchor: Head) -> bool:
         seen = root.disk.state(place)
         if seen is None or seen.st_size < anchor.size_bytes:
             return False
-        reach = _TAIL
+        reach = _LINE
         while True:
             start = max(0, anchor.size_bytes - reach)
             data = root.disk.read_at(place, start, limit=anchor.size_bytes - start)
