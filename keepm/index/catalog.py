@@ -181,7 +181,7 @@ def counts(db: Database, visibility: Visibility) -> Counts:
 
 
 def problem_count(db: Database, visibility: Visibility) -> int:
-    """Count the visible files with something wrong: not read, not readable, or with findings."""
+    """Count the visible files with something wrong: unread, damaged, a finding, a taken id."""
     seen, values = rows.visible("scope", visibility)
     with db.reading() as connection:
         (count,) = connection.execute(
@@ -189,9 +189,10 @@ def problem_count(db: Database, visibility: Visibility) -> int:
             f" WHERE reason IS NOT NULL AND {seen})"
             " + (SELECT count(*) FROM notes"
             f" WHERE (findings > 0 OR standing <> 'sound') AND {seen})"
+            f" + (SELECT count(*) - count(DISTINCT id) FROM notes WHERE {seen})"
             f" + (SELECT count(*) FROM proposals WHERE findings > 0 AND {seen})"
             f" + (SELECT count(*) FROM handoffs WHERE findings > 0 AND {seen})",
-            values * 4,
+            values * 5,
         ).fetchone()
     return int(count)
 

@@ -223,7 +223,8 @@ def _resolve(
         ends = _named(connection, key, source, visibility)
         if not ends:
             continue
-        ends = [end for end in ends if end.active] or ends
+        own = [end for end in ends if end.role == 0]
+        ends = own or [end for end in ends if end.active] or ends
         strongest = min(end.role for end in ends)
         ends = [end for end in ends if end.role == strongest]
         return [end for end in ends if end.scope.project_id is not None] or ends

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, NotFound
+from collections.abc import Sequence
+from typing import TypeVar
+
+from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, NotFound, Scalar
 from keepm.index import catalog
 from keepm.index.rows import HandoffRow, NoteRow, ProposalRow
 from keepm.model.document import AnyDocument, Document
@@ -13,12 +16,14 @@ from keepm.model.proposal import Proposal
 from keepm.operations.vault import Vault
 
 LATEST = "latest"
+Row = TypeVar("Row", NoteRow, ProposalRow, HandoffRow)
 
 
 def note(vault: Vault, identifier: str | None) -> NoteRow:
     """Return the index's row of the note an identifier names.
 
-    An active note wins over archived and superseded ones.
+    An id names its own note, whatever others are called; of several notes with one name, an
+    active one wins over archived and superseded ones.
 
     Raises:
         NotFound: nothing visible fits.
@@ -27,17 +32,14 @@ def note(vault: Vault, identifier: str | None) -> NoteRow:
     """
     text = _given(identifier)
     rows = catalog.find(vault.database, text, vault.visibility)
-    best = [row for row in rows if row.status == "active"] or rows
+    best = _meant(rows, text, live="active")
     if len(best) == 1:
         return best[0]
     if best:
-        raise AmbiguousIdentifier(
+        raise _ambiguous(
             f"this name fits {len(best)} notes",
-            details={
-                "candidates": [
-                    {"id": row.id, "name": row.name, "scope": row.scope.label} for row in best[:10]
-                ]
-            },
+            best,
+            [{"id": row.id, "name": row.name, "scope": row.scope.label} for row in best],
         )
     raise NotFound("no note here has this id, name or alias")
 
@@ -51,13 +53,14 @@ def proposal(vault: Vault, identifier: str | None) -> ProposalRow:
     """Return the row of the proposal an identifier names; a pending one wins. Raises as `note`."""
     text = _given(identifier)
     rows = catalog.find_proposals(vault.database, text, vault.visibility)
-    best = [row for row in rows if row.status == "pending"] or rows
+    best = _meant(rows, text, live="pending")
     if len(best) == 1:
         return best[0]
     if best:
-        raise AmbiguousIdentifier(
+        raise _ambiguous(
             f"this name fits {len(best)} proposals",
-            details={"candidates": [{"id": row.id, "name": row.name} for row in best[:10]]},
+            best,
+            [{"id": row.id, "name": row.name} for row in best],
         )
     raise NotFound(
         "no proposal here has this id or name",
@@ -77,13 +80,14 @@ def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
         rows = catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)[:1]
     else:
         found = catalog.find_handoffs(vault.database, text, vault.visibility)
-        rows = [row for row in found if row.status == "active"] or found
+        rows = _meant(found, text, live="active")
     if len(rows) == 1:
         return rows[0]
     if rows:
-        raise AmbiguousIdentifier(
+        raise _ambiguous(
             f"this title fits {len(rows)} handoffs",
-            details={"candidates": [{"id": row.id, "title": row.title} for row in rows[:10]]},
+            rows,
+            [{"id": row.id, "title": row.title} for row in rows],
         )
     raise NotFound(
         "there is no active handoff in this project"
@@ -96,6 +100,26 @@ def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
 def handoff_path(vault: Vault, identifier: str | None) -> str:
     """Return the path of the handoff an identifier names; raises as `handoff`."""
     return handoff(vault, identifier).path
+
+
+def _meant(rows: list[Row], text: str, *, live: str) -> list[Row]:
+    """Return what an identifier means of all it fits: its own document if it is an id."""
+    own = [row for row in rows if slot_key(row.id) == slot_key(text)] or rows
+    return [row for row in own if row.status == live] or own
+
+
+def _ambiguous(
+    message: str, rows: Sequence[Row], handles: list[dict[str, Scalar]]
+) -> AmbiguousIdentifier:
+    """Refuse a choice between documents, with the handles that tell them apart."""
+    if len({row.id for row in rows}) == len(rows):
+        return AmbiguousIdentifier(message, details={"candidates": handles[:10]})
+    told = [{**handle, "path": row.path} for handle, row in zip(handles, rows, strict=True)]
+    return AmbiguousIdentifier(
+        f"{message}, and files among them have one id",
+        hint="Ask the owner to remove one of the files, or to give it an id of its own.",
+        details={"candidates": told[:10]},
+    )
 
 
 def _given(identifier: str | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from keepm.errors import AlreadyExists, InvalidInput, refuse_if_any
-from keepm.index import catalog
 from keepm.index.rows import NoteRow, ProposalRow
 from keepm.markdown import documents
 from keepm.markdown import proposals as codec
@@ -93,7 +92,7 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
 
     def plan(desk: Desk) -> Plan:
         nonlocal found
-        found = _pending_in_slot(vault, claim)
+        found = desk.pending_in_slot(claim)
         if found is not None:
             raise AlreadyExists(
                 "a pending proposal holds this slot already",
@@ -186,7 +185,7 @@ def update(
         if moved:
             if old.target_id is None:
                 _require_unheld(desk, claim)
-            if rival := _pending_in_slot(vault, claim):
+            if rival := desk.pending_in_slot(claim):
                 raise AlreadyExists(
                     "a pending proposal holds this slot already",
                     hint="Choose another name, or work on that proposal.",
@@ -293,13 +292,6 @@ def _require_unheld(desk: Desk, claim: Claim) -> None:
             hint="To correct it, propose with target_identifier and target_action=update.",
             details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
         )
-
-
-def _pending_in_slot(vault: Vault, claim: Claim) -> ProposalRow | None:
-    for row in catalog.find_proposals(vault.database, claim.name, vault.visibility):
-        if row.status == ProposalStatus.PENDING and row.scope == claim.scope:
-            return row
-    return None
 
 
 def _the_same(

@@ -19,9 +19,9 @@ from keepm.errors import (
     RootUnavailable,
 )
 from keepm.index import catalog
-from keepm.index.rows import NoteRow
+from keepm.index.rows import NoteRow, ProposalRow
 from keepm.markdown import documents
-from keepm.model import layout
+from keepm.model import identity, layout
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Document
 from keepm.model.handoff import Handoff
@@ -106,22 +106,44 @@ class Desk:
         `but` are the ids of notes that leave it in this very change.
         """
         holder = self._slot_holder(claim, but)
-        if holder is None and self._is_behind(layout.memory_path(claim.scope, claim.name)):
+        path = holder.path if holder else layout.memory_path(claim.scope, claim.name)
+        if self._is_behind(path, holder):
             self._look_again()
             holder = self._slot_holder(claim, but)
         return holder
+
+    def pending_in_slot(self, claim: Claim) -> ProposalRow | None:
+        """Return the pending proposal for a claim's slot in exactly its scope."""
+        found = self._pending_in_slot(claim)
+        if (
+            found is not None
+            and not self._looked_again
+            and reader.state(self.vault.root, found.path) is None
+        ):
+            self._look_again()
+            found = self._pending_in_slot(claim)
+        return found
+
+    def _pending_in_slot(self, claim: Claim) -> ProposalRow | None:
+        for row in catalog.find_proposals(self.vault.database, claim.name, self.vault.visibility):
+            same = identity.slot_key(row.name) == claim.slot and row.scope == claim.scope
+            if same and row.status == "pending":
+                return row
+        return None
 
     def _slot_holder(self, claim: Claim, but: Collection[str]) -> NoteRow | None:
         rows = catalog.find_slot(self.vault.database, claim.slot, claim.scope)
         return next((row for row in rows if row.status == "active" and row.id not in but), None)
 
-    def _is_behind(self, path: str) -> bool:
-        """Tell whether a file stands there that the index hasn't seen: made by hand just now."""
-        return (
-            not self._looked_again
-            and catalog.note_by_path(self.vault.database, path) is None
-            and reader.state(self.vault.root, path) is not None
-        )
+    def _is_behind(self, path: str, row: NoteRow | None) -> bool:
+        """Tell whether the file there was made, changed or removed by hand just now."""
+        if self._looked_again:
+            return False
+        row = row or catalog.note_by_path(self.vault.database, path)
+        state = reader.state(self.vault.root, path)
+        if row is None or state is None:
+            return (row is None) != (state is None)
+        return (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
 
     def _look_again(self) -> None:
         self._looked_again = True
