@@ -10,6 +10,7 @@
     │  └─ MalformedDocument
     ├─ NotFound
     ├─ AlreadyExists
+    ├─ TooSimilar
     ├─ WrongState
     ├─ PreconditionFailed
     │  ├─ ChecksumMismatch
@@ -146,6 +147,16 @@ class AlreadyExists(KeepMError):
 
     code = "already_exists"
     hint = "Read the existing note and update it, or choose another slot name."
+
+
+class TooSimilar(KeepMError):
+    """It would say once more what an existing note says; the details name it, and in what way."""
+
+    code = "too_similar"
+    hint = (
+        "Read the existing note and update it. If the user says that both are wanted, call again "
+        "with allow_similar=true."
+    )
 
 
 class WrongState(KeepMError):

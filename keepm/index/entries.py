@@ -12,7 +12,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from keepm.index import lineage
+from keepm.index import likeness, lineage
 from keepm.index.analysis import for_index
 from keepm.index.rows import NoteRow, storable
 from keepm.model import identity, layout
@@ -59,6 +59,8 @@ def store(connection: sqlite3.Connection, entry: Entry) -> None:
             _store_unreadable(connection, entry, damaged)
         case Proposal() as proposal:
             _store_proposal(connection, document, proposal)
+            if proposal.status is ProposalStatus.PENDING:
+                likeness.store_proposal(connection, storable(document.path), proposal.claim)
         case Handoff() as handoff:
             _store_handoff(connection, document, handoff)
 
@@ -98,6 +100,7 @@ def _store_memory(connection: sqlite3.Connection, entry: Entry, memory: Memory) 
     ]
     _insert_handles(connection, number, note.scope, names=names)
     lineage.store(connection, number, memory.supersedes)
+    likeness.store_note(connection, number, claim)
     connection.executemany(
         "INSERT OR IGNORE INTO tags VALUES (?, ?)", [(number, tag_key(tag)) for tag in note.tags]
     )

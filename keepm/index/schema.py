@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 4
+VERSION = 5
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -91,6 +91,22 @@ CREATE TABLE tags (
     PRIMARY KEY (number, key)
 ) WITHOUT ROWID;
 
+-- By which a note is met that is the same as another: digests of the keys of `model/similarity`.
+CREATE TABLE likenesses (
+    key INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (key, number)
+) WITHOUT ROWID;
+CREATE INDEX likenesses_by_number ON likenesses (number);
+
+-- The same of pending proposals.
+CREATE TABLE proposal_likenesses (
+    key INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    PRIMARY KEY (key, path)
+) WITHOUT ROWID;
+CREATE INDEX proposal_likenesses_by_path ON proposal_likenesses (path);
+
 -- Source pointers in portable spelling, to route from a file to the notes that document it.
 CREATE TABLE pointers (
     key TEXT NOT NULL,
@@ -128,8 +144,10 @@ CREATE TABLE versions (
     scope TEXT NOT NULL,
     old TEXT,
     new TEXT,
+    similar_to TEXT NOT NULL,
     PRIMARY KEY (transaction_id, position)
 ) WITHOUT ROWID;
+CREATE INDEX versions_let_by ON versions (time) WHERE similar_to <> '';
 CREATE INDEX versions_by_new ON versions (new);
 CREATE INDEX versions_by_old ON versions (old);
 CREATE INDEX versions_by_object ON versions (object_id);

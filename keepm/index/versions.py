@@ -14,7 +14,7 @@ from keepm.index.database import Database
 
 _COLUMNS = (
     "transaction_id, position, sequence, time, operation, surface, channel, client, session,"
-    " object_id, scope, old, new"
+    " object_id, scope, old, new, similar_to"
 )
 _NEWEST_FIRST = "ORDER BY time DESC, sequence DESC, position DESC"
 _MARK = "ledger:"
@@ -37,6 +37,7 @@ class VersionRow:
     scope: str
     old: str | None
     new: str | None
+    similar_to: str = ""  # ids of notes that the change resembles and was let by
 
 
 def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: bool) -> None:
@@ -45,7 +46,7 @@ def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: b
         connection.execute("DELETE FROM versions")
         connection.execute("DELETE FROM meta WHERE key GLOB ?", (f"{_MARK}*",))
     connection.executemany(
-        "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (astuple(row) for row in rows),
     )
 
@@ -76,6 +77,27 @@ def channel_of(db: Database, checksum: str) -> str | None:
             (checksum,),
         ).fetchone()
     return None if row is None else str(row[0])
+
+
+def let_by_since(db: Database, time: str) -> int:
+    """Count the events after a time that let something by although it resembled another."""
+    with db.reading() as connection:
+        (count,) = connection.execute(
+            "SELECT count(DISTINCT transaction_id) FROM versions"
+            " WHERE similar_to <> '' AND time > ?",
+            (time,),
+        ).fetchone()
+    return int(count)
+
+
+def let_by(db: Database, object_id: str) -> frozenset[str]:
+    """Return the ids that events let this object resemble."""
+    with db.reading() as connection:
+        found = connection.execute(
+            "SELECT similar_to FROM versions WHERE object_id = ? AND similar_to <> ''",
+            (object_id,),
+        ).fetchall()
+    return frozenset(each for (ids,) in found for each in ids.split(","))
 
 
 def is_empty(db: Database) -> bool:

@@ -172,6 +172,7 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
     row = connection.execute("SELECT number FROM notes WHERE path = ?", (text,)).fetchone()
     if row is None:
         connection.execute("DELETE FROM proposals WHERE path = ?", (text,))
+        connection.execute("DELETE FROM proposal_likenesses WHERE path = ?", (text,))
         connection.execute("DELETE FROM handoffs WHERE path = ?", (text,))
         return
     for statement in (
@@ -182,6 +183,7 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
         "DELETE FROM pointers WHERE number = ?",
         "DELETE FROM links WHERE number = ?",
         "DELETE FROM supersessions WHERE number = ?",
+        "DELETE FROM likenesses WHERE number = ?",
         "DELETE FROM terms WHERE rowid = ?",
     ):
         connection.execute(statement, row)

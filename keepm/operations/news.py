@@ -63,4 +63,5 @@ def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:
                 scope=event.scope,
                 old=change.before,
                 new=change.after,
+                similar_to=event.extra.get("similar_to", ""),
             )

@@ -1,0 +1,85 @@
+"""Which active notes and pending proposals are the same as a claim, by keys stored beforehand.
+
+A key is a text that `model/similarity` makes of a claim, kept as 64 bits of its digest together
+with the scope: what lies in another scope can't even be met.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from keepm.config.sameness import load_sameness
+from keepm.index.database import Database
+from keepm.model import similarity
+from keepm.model.memory import Claim, Scope
+
+_MOST_HOLDERS = 200  # of one look: a family of templated names has thousands of near ones
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A note or pending proposal that has one of the keys that were asked for."""
+
+    key: str
+    id: str
+    name: str
+    path: str
+    is_proposal: bool = False
+
+
+def store_note(connection: sqlite3.Connection, number: int, claim: Claim) -> None:
+    """Store a note's keys."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO likenesses VALUES (?, ?)",
+        [(key, number) for key in _stored(claim)],
+    )
+
+
+def store_proposal(connection: sqlite3.Connection, path: str, claim: Claim) -> None:
+    """Store a pending proposal's keys."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO proposal_likenesses VALUES (?, ?)",
+        [(key, path) for key in _stored(claim)],
+    )
+
+
+def holders(
+    db: Database, keys: Iterable[str], scope: Scope, *, with_proposals: bool
+) -> list[Holder]:
+    """Return who holds one of these keys in exactly this scope: active notes that can be read,
+    and pending proposals where asked for. A note comes once for each key."""
+    hashed = {_hash(key, scope): key for key in keys}
+    if not hashed:
+        return []
+    marks = ", ".join("?" * len(hashed))
+    found: list[Holder] = []
+    with db.reading() as connection:
+        notes = connection.execute(
+            "SELECT l.key, n.id, n.name, n.path FROM likenesses AS l JOIN notes AS n USING (number)"  # noqa: S608
+            f" WHERE l.key IN ({marks}) AND n.scope = ? AND n.status = 'active'"
+            " AND n.standing = 'sound' LIMIT ?",
+            [*hashed, scope.key, _MOST_HOLDERS],
+        ).fetchall()
+        found += [Holder(hashed[key], *rest) for key, *rest in notes]
+        if with_proposals:
+            proposals = connection.execute(
+                "SELECT l.key, p.id, p.name, p.path FROM proposal_likenesses AS l"  # noqa: S608
+                " JOIN proposals AS p USING (path)"
+                f" WHERE l.key IN ({marks}) AND p.scope = ? AND p.status = 'pending' LIMIT ?",
+                [*hashed, scope.key, _MOST_HOLDERS],
+            ).fetchall()
+            found += [Holder(hashed[key], *rest, True) for key, *rest in proposals]
+    return found
+
+
+def _stored(claim: Claim) -> set[int]:
+    keys = similarity.stored_keys(claim, load_sameness())
+    return {_hash(key, claim.scope) for key in keys}
+
+
+def _hash(key: str, scope: Scope) -> int:
+    data = f"{scope.key}\n{key}".encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), signed=True)
