@@ -19,6 +19,7 @@ from keepm.model.document import Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Memory
 from keepm.model.proposal import Proposal
+from keepm.operations import recording
 from keepm.store.event import LedgerEvent, canonical
 from keepm.store.journal import FileIntent, Intent
 from tests import docs
@@ -236,16 +237,24 @@ def test_the_keys_of_records_are_those_of_the_code() -> None:
 def test_the_operations_of_the_ledger_are_those_of_the_code() -> None:
     own = section(page("docs/file-format.md"), "### Ledger")
     row = next(line for line in own.splitlines() if line.startswith("| `operation` |"))
-    used = {
-        call.args[1].value
-        for path in (docs.ROOT / "keepm" / "operations").glob("*.py")
-        for call in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(call, ast.Call)
-        and getattr(call.func, "id", "") == "draft"
-        and isinstance(call.args[1], ast.Constant)
-    }
+    used = {recording.OPERATION}
+    for path in (docs.ROOT / "keepm" / "operations").glob("*.py"):
+        module = ast.parse(path.read_text("utf-8"))
+        constants = {
+            target.id: node.value
+            for node in module.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for call in ast.walk(module):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "draft":
+                given = call.args[1]
+                value = constants.get(given.id) if isinstance(given, ast.Name) else given
+                if isinstance(value, ast.Constant):
+                    used.add(value.value)
 
-    assert set(re.findall(r"`(\w+)`", row)) - {"operation"} == used
+    assert set(re.findall(r"`([\w-]+)`", row)) - {"operation"} == used
 
 
 # ---- the house -----------------------------------------------------------------------------------
