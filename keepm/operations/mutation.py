@@ -32,6 +32,7 @@ from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
+from keepm.store.root import furnish
 from keepm.tokens import WriteProof
 
 Content = TypeVar("Content", Memory, Proposal, Handoff)
@@ -231,6 +232,7 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
         timeout=vault.settings.lock_timeout_seconds,
         now=vault.now(),
     ):
+        furnish(vault.root)
         recovery = transaction.recover(vault.root)
         if recovery.finished:
             _index(vault, dict.fromkeys(recovery.finished))

@@ -61,7 +61,22 @@ def initialise(paths: VaultPaths, disk: Disk) -> None:
             f"{layout.MEMORY} is not a folder",
             hint="Make the root the folder in which the real Memory folder lies.",
         )
-    for folder in (*layout.SEARCHED_FOLDERS, *_RECORD_FOLDERS):
+    _make(paths, disk, (*layout.SEARCHED_FOLDERS, *_RECORD_FOLDERS))
+
+
+def furnish(root: Root) -> None:
+    """Make the folders of our records where they are missing. Caller holds the lock.
+
+    Git and sync programs leave empty folders out, and some leave out those with a dot.
+
+    Raises:
+        StorageFailed: the file system refuses.
+    """
+    _make(root.paths, root.disk, _RECORD_FOLDERS)
+
+
+def _make(paths: VaultPaths, disk: Disk, folders: tuple[str, ...]) -> None:
+    for folder in folders:
         place = paths.locate(folder)
         with reporting(folder):
             disk.make_folders(place)
