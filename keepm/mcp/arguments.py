@@ -45,6 +45,8 @@ _WORDS = {
     "string_type": "must be a string",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a whole number",
+    "int_from_float": "must be a whole number",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "list_type": "must be a list",
