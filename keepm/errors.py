@@ -226,7 +226,7 @@ class RecoveryBlocked(RootUnavailable):
     """An interrupted transaction met a version that nobody of ours wrote."""
 
     code = "recovery_blocked"
-    hint = "Nothing was overwritten; the owner compares the named files and decides."
+    hint = "Nothing was overwritten; the owner compares the named files and decides: keepm repair."
 
 
 class StorageFailed(RootUnavailable):

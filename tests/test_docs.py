@@ -252,7 +252,7 @@ def test_the_operations_of_the_ledger_are_those_of_the_code() -> None:
                 given = call.args[1]
                 value = constants.get(given.id) if isinstance(given, ast.Name) else given
                 if isinstance(value, ast.Constant):
-                    used.add(value.value)
+                    used.add(str(value.value))
 
     assert set(re.findall(r"`([\w-]+)`", row)) - {"operation"} == used
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from keepm.errors import StorageFailed
+from keepm.model.checksum import Checksum
 from keepm.store import ledger, transaction
-from keepm.store.changes import Change, Create
+from keepm.store.changes import Change, Create, Delete
 from keepm.store.transaction import Root
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
 from tests.fakes.memory_disk import MemoryDisk
@@ -61,6 +62,11 @@ SCENARIOS = {
         (support.move(NOTE, TRASHED, OLD),),
         {TRASHED: OLD, OTHER: OLD},
         committed=(Create(NOTE, OLD), Create(OTHER, OLD)),
+    ),
+    "remove for good": Scenario(
+        (Delete(NOTE, Checksum.of(OLD)), Delete(OTHER, Checksum.of(OLD))),
+        {PENDING: OLD},
+        committed=(Create(NOTE, OLD), Create(OTHER, OLD), Create(PENDING, OLD)),
     ),
 }
 
