@@ -145,8 +145,10 @@ class _Worked:
 
     @property
     def digest(self) -> str:
-        """What tells this plan from any other: every file, before and after, and the links."""
-        parts = (showing.digest_of(self.changes), *self.linked_from)
+        """What tells this plan from any other: both notes as read, every change, the links."""
+        # The winner may stay as it is, and then no change names its version.
+        read = (self.winner.checksum.hex, self.loser.checksum.hex)
+        parts = (*read, showing.digest_of(self.changes), *self.linked_from)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

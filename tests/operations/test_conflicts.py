@@ -251,6 +251,16 @@ def test_a_token_confirms_one_plan_only(vault: Vault, other: dict[str, object]) 
         conflicts.resolve(vault, AGENT, asked, token=token)
 
 
+def test_a_token_is_bound_to_the_winner_as_read_though_it_stays_as_it_is(vault: Vault) -> None:
+    made(vault, "b"), made(vault, "a")
+    asked = ruling(vault, "a", "b", action=ARCHIVE)
+    token = conflicts.plan_resolution(vault, AGENT, asked).token
+    memories.update(vault, AGENT, "a", edit(description="Another"), proof(vault, "a"))
+    read_again = replace(asked, winner=Side("a", proof(vault, "a")))
+    with pytest.raises(ConfirmationRequired):
+        conflicts.resolve(vault, AGENT, read_again, token=token)
+
+
 def test_a_link_that_appears_after_the_plan_asks_for_another_look(vault: Vault) -> None:
     made(vault, "b"), made(vault, "a")
     asked = ruling(vault, "a", "b")
