@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from keepm import __version__
@@ -29,6 +30,8 @@ _VERBS = (
     "hook",
 )
 
+_EXAMPLE = 100  # the longest line of an example
+
 _DESCRIPTION = """\
 KeepM: long-term memory for coding agents, in local Markdown, behind a gate.
 What an agent infers waits as a proposal until a person approves exactly those bytes.
@@ -39,6 +42,16 @@ throw-away vault). Without a command, `keepm` is the MCP server on stdio."""
 _EPILOG = """\
 Exit codes: 0 fine, 1 findings or failed parts, 2 usage or configuration, 3 internal.
 Every command explains itself: keepm COMMAND --help"""
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Leaves examples as they are written, and folds what is prose: lines longer than those."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = text.splitlines()
+        return "\n".join(
+            textwrap.fill(line, width) if len(line) > _EXAMPLE else line for line in lines
+        )
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -99,6 +112,7 @@ def _parser(verbs: Sequence[str]) -> argparse.ArgumentParser:
     for verb in verbs:
         importlib.import_module(f"keepm.cli.{verb}").add_parser(commands)
     for command in commands.choices.values():
+        command.formatter_class = _Help
         _add_places_below(command)
     return parser
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from keepm.errors import KeepMError
+from keepm.errors import InvalidIdentifier, KeepMError, NotFound
 
 OK, FINDINGS, USAGE, INTERNAL = range(4)
 """The exit codes: fine, findings or failed parts, wrong usage or configuration, our fault."""
@@ -18,6 +18,13 @@ OK, FINDINGS, USAGE, INTERNAL = range(4)
 _ESCAPED = {
     code: f"\\x{code:02x}" for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10)
 }
+
+
+_FOR_PEOPLE: dict[type[KeepMError], str] = {
+    NotFound: "Look it up with `keepm search`; it may have been renamed or deleted.",
+    InvalidIdentifier: "Use an id, a name or an alias as `keepm search` shows it.",
+}
+"""Next steps that the errors tell agents by the names of tools, as commands."""
 
 
 def emit(args: argparse.Namespace, *, text: str, data: Any) -> None:
@@ -40,11 +47,13 @@ def shown(text: str) -> str:
 
 def failure(error: KeepMError, *, as_json: bool) -> int:
     """Report an error and return its exit code."""
+    general = error.next_step == type(error).hint
+    hint = _FOR_PEOPLE.get(type(error), error.next_step) if general else error.next_step
     if as_json:
         data: dict[str, Any] = {
             "code": error.code,
             "message": error.message,
-            "hint": error.next_step,
+            "hint": hint,
             "details": error.details,
         }
         sys.stdout.write(json.dumps({"error": data}, ensure_ascii=False, indent=2) + "\n")
@@ -53,7 +62,7 @@ def failure(error: KeepMError, *, as_json: bool) -> int:
         if key == "candidates" and isinstance(value, list):
             for each in value:
                 say(f"  - {each}")
-    say(f"  → {error.next_step}")
+    say(f"  → {hint}")
     return USAGE
 
 

@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
             "text": text,
         },
     )
-    output.say(f"{document.path}  approved via {found.approved_via}")
+    standing = "damaged, shown as it is" if damaged else f"approved via {found.approved_via}"
+    output.say(f"{document.path}  {standing}")
     for each in document.findings:
         where = f":{each.line}" if each.line else ""
         output.say(f"{document.path}{where}: {each.message} [{each.code}]")

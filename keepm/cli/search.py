@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         )
     output.emit(args, text=_text(answer), data=answers.plain(answer))
     if not answer.items and answer.reason:
-        output.say(f"{_REASONS[answer.reason]} ({answer.searched} notes searched)")
+        output.say(f"{_REASONS[answer.reason]} (notes searched: {answer.searched})")
     elif answer.weak_match:
         output.say("These match only weakly.")
     return output.OK
@@ -76,7 +76,7 @@ def _text(answer: SearchAnswer) -> str:
 
 
 def _item(item: SearchItem) -> str:
-    marks = [item.kind, item.scope, *([item.source_state] if item.source_state else [])]
+    marks = [mark for mark in (item.kind, item.scope, item.source_state) if mark]
     if item.damaged:
         marks.append("damaged")
     lines = [f"{item.name}  ({', '.join(marks)})  {item.id}"]

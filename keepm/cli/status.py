@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from keepm.cli import opening, output
 from keepm.operations import answers, status
 from keepm.operations.status import LedgerHead
+from keepm.operations.vault import Vault
+
+_SHOWN = 10  # files that need a hand
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
             ("index", found.index_state),
             ("last deep scan", found.last_checksum_scan or "never"),
             ("approval minimum", found.approval_minimum),
-            ("health", f"{found.health.state}, {found.health.problems} files need a hand"),
+            ("health", found.health.state),
+            *_problems(vault, found.health.problems),
             ("ledger head", _head(head) if head.sequence else "empty"),
             *((("ledger last known", _head(known)),) if (known := found.ledger_last_known) else ()),
             *(
@@ -44,12 +49,21 @@ def run(args: argparse.Namespace) -> int:
                 if found.recovery_pending
                 else ()
             ),
-            *((("next", found.setup),) if found.setup else ()),
+            *((("no project", f"{found.setup} (`keepm project show`)"),) if found.setup else ()),
         ]
         width = max(len(name) for name, _ in rows)
         text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
         output.emit(args, text=text, data=data)
         return output.OK if found.health.state == "ok" else output.FINDINGS
+
+
+def _problems(vault: Vault, number: int) -> Iterator[tuple[str, str]]:
+    """Name the files that need a hand; `keepm read` shows what is wrong with a note."""
+    paths = status.problem_paths(vault, limit=_SHOWN) if number else []
+    for path in paths:
+        yield "needs a hand", path
+    if number > len(paths):
+        yield "needs a hand", f"… and {number - len(paths)} more"
 
 
 def _head(head: LedgerHead) -> str:

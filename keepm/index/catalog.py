@@ -197,6 +197,26 @@ def problem_count(db: Database, visibility: Visibility) -> int:
     return int(count)
 
 
+def problem_paths(db: Database, visibility: Visibility, *, limit: int) -> list[str]:
+    """Return the first paths of the files that `problem_count` counts, in order."""
+    seen, values = rows.visible("scope", visibility)
+    with db.reading() as connection:
+        found = connection.execute(
+            f"SELECT path FROM files WHERE reason IS NOT NULL AND {seen}"  # noqa: S608
+            f" UNION SELECT path FROM notes WHERE {seen} AND (findings > 0"
+            f" OR standing <> 'sound' OR id IN (SELECT id FROM notes WHERE {seen}"
+            " GROUP BY id HAVING count(*) > 1))"
+            f" UNION SELECT path FROM proposals WHERE findings > 0 AND {seen}"
+            f" UNION SELECT path FROM handoffs WHERE findings > 0 AND {seen}"
+            " ORDER BY path LIMIT ?",
+            [*values * 5, limit],
+        ).fetchall()
+    return [
+        path if isinstance(path, str) else path.decode("utf-8", "surrogatepass")
+        for (path,) in found
+    ]
+
+
 def find_proposals(db: Database, identifier: str, visibility: Visibility) -> list[ProposalRow]:
     """Return every visible proposal an id or a name names, pending ones first."""
     seen, values = rows.visible("scope", visibility)

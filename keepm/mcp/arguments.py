@@ -61,10 +61,9 @@ def _refused(error: ValidationError) -> ToolResult:
         problems = [_problem(dict(each)) for each in cause.errors(include_url=False)]
     codes = {problem["code"] for problem in problems}
     code = codes.pop() if len(codes) == 1 else "invalid_input"
-    message = "; ".join(f"{p['field']}: {p['message']}" for p in problems)
     return results.refusal(
         code,
-        message or "the arguments do not fit this tool",
+        "the arguments do not fit this tool",
         hint="Correct the named fields and call again; nothing was changed.",
         details={"problems": problems},
     )

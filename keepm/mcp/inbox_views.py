@@ -56,11 +56,21 @@ class ProposalRead:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarView:
+    id: str
+    name: str
+    score: float
+    sameness: str
+    is_proposal: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ProposalMade:
     created: bool
     proposal: ProposalView
     checksum: str
     update_token: str
+    similar: list[SimilarView]
     next_step: str | None = None
 
 
@@ -183,7 +193,12 @@ def proposal_made(written: ProposalWritten) -> ProposalMade:
         proposal=proposal_view(written.document),
         checksum=written.document.checksum.hex,
         update_token=written.token,
-        next_step="Show it to the user as Proposal P1 after the main answer."
+        similar=[
+            SimilarView(a.id, a.name, a.score, str(a.sameness), a.is_proposal or None)
+            for a in written.similar
+        ],
+        next_step="Show it to the user after the main answer, under a label of its own"
+        " (Proposal P1, P2, P3)."
         if written.created
         else "The very same candidate is pending already; nothing was written.",
     )

@@ -38,7 +38,11 @@ def failure(error: KeepMError) -> ToolResult:
 def refusal(
     code: str, message: str, *, hint: str, details: dict[str, Any] | None = None
 ) -> ToolResult:
-    """Render an error result from its parts."""
+    """Render an error result from its parts; what is wrong with each field is said once."""
+    problems = (details or {}).get("problems")
+    if problems:
+        number = len(problems)
+        message = f"{number} problem{'s' if number > 1 else ''} in what was given, named below"
     data: dict[str, Any] = {"code": code, "message": message, "hint": hint}
     if details:
         data["details"] = details

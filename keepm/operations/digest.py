@@ -31,7 +31,7 @@ _WORDS = {
         "handoffs": "Unfinished work (handoffs, the latest first):",
         "handoff": "{0} (updated {1})",
         "more": "… and {0} more",
-        "inbox": "Inbox: {0} pending proposals",
+        "inbox": "Inbox: {0} pending",
     },
     "zh": {
         "project": "项目：{0}",

@@ -74,6 +74,11 @@ def status(vault: Vault) -> Status:
     )
 
 
+def problem_paths(vault: Vault, *, limit: int) -> list[str]:
+    """Return the first of the files that need a person's hand."""
+    return catalog.problem_paths(vault.database, vault.visibility, limit=limit)
+
+
 def _shown(root: Path) -> str:
     """Return the vault's place with the home folder as `~`."""
     try:

@@ -188,6 +188,10 @@ def test_only_what_is_visible_is_counted(filled: Fill) -> None:
     assert catalog.problem_count(db, OWN) == 3
     assert catalog.problem_count(db, Visibility("gadgets")) == 5
     assert catalog.problem_count(db, OWNER) == 6
+    assert broken[0] in catalog.problem_paths(db, OWN, limit=10)
+    assert broken[1] not in catalog.problem_paths(db, OWN, limit=10)
+    assert len(catalog.problem_paths(db, OWNER, limit=10)) == 6
+    assert len(catalog.problem_paths(db, OWNER, limit=2)) == 2
 
 
 # ---- proposals and handoffs ------------------------------------------------------------------

@@ -20,7 +20,12 @@ NOTE = {
     "kind": "decision",
     "body": f"{CONTRACT}\n```\nfenced\n```\n",
 }
-SUGGESTION = {**NOTE, "name": "idea", "proposal_reason": "seen"}
+SUGGESTION = {
+    **NOTE,
+    "name": "idea",
+    "body": f"{CONTRACT}\nAn idea.\n",
+    "proposal_reason": "seen",
+}
 HANDOFF = {"title": "Move", "goal": "One manager.", "current_state": "Half done."}
 WRONG_PROOF = {"expected_checksum": "0" * 64, "update_token": "guessed"}
 
@@ -64,8 +69,8 @@ def journey(tools: Tools) -> Iterator[Step]:
     assert proposal["checksum"] == seen["checksum"]
     better = call("inbox_update", **tools.proof_of(seen, "idea"), tags=["better"])
     call("inbox_promote", **tools.proof_of(better, "idea"))
-    second = call("propose", **{**SUGGESTION, "name": "second"})
-    call("inbox_reject", **tools.proof_of(second, "second"), reason="no")
+    second = call("propose", **{**SUGGESTION, "name": "thought", "body": f"{CONTRACT}\nA thought.\n"})
+    call("inbox_reject", **tools.proof_of(second, "thought"), reason="no")
     plan = call("inbox_prune", older_than_days=0)
     assert plan["candidates"] == []
     handoff = call("handoff_create", **HANDOFF, next_steps=["web", "api"])
@@ -268,6 +273,20 @@ def test_all_wrong_arguments_are_named_at_once(agent: Tools) -> None:
         "more": "invalid_input",
     }
     assert answer.code == "invalid_input"
+
+
+def test_what_is_wrong_is_said_once(agent: Tools) -> None:
+    for answer in (
+        agent.call("create", kind="none"),
+        agent.call("create", name="a", description="b", kind="fix", body="c"),
+    ):
+        assert answer.is_error
+        for problem in answer["error"]["details"]["problems"]:
+            assert answer.text.count(problem["message"]) == sum(
+                each["message"] == problem["message"]
+                for each in answer["error"]["details"]["problems"]
+            )
+            assert problem["message"] not in answer["error"]["message"]
 
 
 def test_an_unknown_tool_is_an_error_of_ours(tools: Tools) -> None:

@@ -1,0 +1,114 @@
+"""`keepm status | search | read`: what people see, on stdout and on stderr."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from keepm.operations import memories
+from keepm.operations.vault import Vault
+from tests.cli.support import CommandLine
+from tests.operations.support import AGENT, claim
+
+BROKEN = b"---\nname: [a\n---\nwords about a \x1b[31mred\xe2\x80\xae lantern\n"
+
+
+def note(vault: Vault, name: str) -> None:
+    memories.create(vault, AGENT, claim(name))
+
+
+@pytest.fixture
+def broken(keepm: CommandLine) -> Path:
+    path = keepm.machine.root / "Memory/global/broken.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(BROKEN)
+    return path
+
+
+def test_a_degraded_vault_names_the_files(vault: Vault, keepm: CommandLine, broken: Path) -> None:
+    note(vault, "sound")
+
+    code, out = keepm.run("status")
+
+    assert code == 1
+    assert "Memory/global/broken.md" in out
+    assert "sound.md" not in out
+    assert keepm.json("status", code=1)["health"] == {"state": "degraded", "problems": 1}
+
+
+def test_many_files_are_counted_not_listed(vault: Vault, keepm: CommandLine, broken: Path) -> None:
+    for number in range(20):
+        broken.with_name(f"broken-{number}.md").write_bytes(BROKEN)
+
+    _, out = keepm.run("status")
+
+    assert out.count("broken") == 10
+    assert "11 more" in out
+
+
+def test_a_damaged_note_is_found_and_shown_as_it_is(
+    vault: Vault, keepm: CommandLine, broken: Path
+) -> None:
+    code, out = keepm.run("search", "lantern")
+    assert code == 0
+    assert "damaged)" in out
+
+    code, out = keepm.run("read", "broken")
+    assert code == 1
+    assert "lantern" in out
+    assert "invalid_yaml" in keepm.said
+    assert keepm.json("read", "broken", code=1)["damaged"] is True
+    assert broken.read_bytes() == BROKEN
+
+
+def test_no_note_drives_the_terminal(vault: Vault, keepm: CommandLine, broken: Path) -> None:
+    for words in (("search", "lantern"), ("read", "broken")):
+        _, out = keepm.run(*words)
+        assert "\x1b" not in out + keepm.said
+        assert "\\x1b[31mred" in out
+
+
+def test_what_is_not_there_is_told_with_a_command_not_a_tool(
+    vault: Vault, keepm: CommandLine
+) -> None:
+    code, out = keepm.run("read", "nothing-of-the-kind")
+
+    assert (code, out) == (2, "")
+    assert "keepm search" in keepm.said
+    assert "memory_" not in keepm.said
+    error = keepm.json("read", "nothing-of-the-kind", code=2)["error"]
+    assert error["code"] == "not_found"
+    assert "memory_" not in error["hint"]
+
+
+def test_an_empty_search_says_why_on_stderr(vault: Vault, keepm: CommandLine) -> None:
+    note(vault, "sound")
+
+    assert keepm.run("search", "zyzzyva") == (0, "0 notes\n")
+    assert "1" in keepm.said
+    assert keepm.json("search", "zyzzyva")["reason"] == "no_match"
+
+
+@pytest.mark.parametrize("command", ["history", "undo", "gc", "search", "setup", "config"])
+def test_help_is_folded_for_a_terminal(
+    keepm: CommandLine, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    code, out = keepm.run(command, "--help")
+
+    assert code == 0
+    assert max(len(line) for line in out.splitlines() if "{" not in line) <= 100
+
+
+def test_a_note_comes_out_as_it_is_on_disk(vault: Vault, keepm: CommandLine) -> None:
+    note(vault, "build-command")
+    path = keepm.machine.root / "Memory/projects/widgets/build-command.md"
+
+    code, out = keepm.run("read", "build-command")
+
+    assert (code, out.encode().rstrip()) == (0, path.read_bytes().rstrip())
+    assert os.fspath(keepm.machine.root) not in out + keepm.said
+    assert keepm.json("read", "Build_Command")["text"] == path.read_text("utf-8")
