@@ -177,3 +177,16 @@ def plain(value: Any) -> Any:
 def size(value: Any) -> int:
     """Return how many characters an answer has as compact JSON."""
     return len(json.dumps(plain(value), ensure_ascii=False, separators=(",", ":")))
+
+
+def excerpt(text: str, room: int) -> str:
+    """Cut a text at a word's end, marked with an ellipsis, to at most `room` characters."""
+    if len(text) <= room:
+        return text
+    if room < 2:
+        return ""
+    head = text[: room - 1]
+    space = max(head.rfind(" "), head.rfind("\n"))
+    if space > room * 2 // 3:
+        head = head[:space]
+    return head.rstrip() + "…"

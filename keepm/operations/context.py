@@ -119,7 +119,7 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
     others = len(rows) - 1 or None
     least = ContextHandoff(id=row.id, title=row.title, cut=True, others=others)
     while least.title and answers.size(least) > most:
-        least = replace(least, title=excerpt(least.title, len(least.title) * 2 // 3))
+        least = replace(least, title=answers.excerpt(least.title, len(least.title) * 2 // 3))
     try:
         content = handoffs.read(vault, row.id).document.content
     except KeepMError:
@@ -139,8 +139,8 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
     share = max(40, (room - answers.size(least)) // 3)
     cut = replace(
         whole,
-        goal=excerpt(content.goal, share),
-        current_state=excerpt(content.current_state, share),
+        goal=answers.excerpt(content.goal, share),
+        current_state=answers.excerpt(content.current_state, share),
         next_steps=None,
         cut=True,
     )
@@ -180,31 +180,18 @@ def _text(candidate: _Candidate, room: int) -> str:
     if len(body) <= room:
         return body
     if room < _LEAST_TEXT:
-        return excerpt(candidate.passage, room) if candidate.passage else ""
+        return answers.excerpt(candidate.passage, room) if candidate.passage else ""
     passage = candidate.passage.strip("… \n")
     start = body.find(passage[:40]) if passage else 0
     # Begin at the passage, or at the body's start when the passage fits behind it.
     if start <= 0 or start + len(passage) <= room:
-        return excerpt(body, room)
+        return answers.excerpt(body, room)
     line = body.rfind("\n", 0, start) + 1
-    return "…" + excerpt(body[line:], room - 1)
-
-
-def excerpt(text: str, room: int) -> str:
-    """Cut a text at a word's end, marked with an ellipsis, to at most `room` characters."""
-    if len(text) <= room:
-        return text
-    if room < 2:
-        return ""
-    head = text[: room - 1]
-    space = max(head.rfind(" "), head.rfind("\n"))
-    if space > room * 2 // 3:
-        head = head[:space]
-    return head.rstrip() + "…"
+    return "…" + answers.excerpt(body[line:], room - 1)
 
 
 def _context_item(vault: Vault, candidate: _Candidate, text: str) -> ContextItem:
-    row = candidate.row
+    row = retrieval.shown(vault, candidate.row)
     return ContextItem(
         id=row.id,
         name=row.name,

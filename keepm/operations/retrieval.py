@@ -103,7 +103,7 @@ def _has_changed(vault: Vault, row: NoteRow) -> bool:
 
 
 def _item(vault: Vault, hit: Hit, *, explain: bool) -> SearchItem:
-    row = hit.note
+    row = shown(vault, hit.note)
     return SearchItem(
         id=row.id,
         name=row.name,
@@ -137,6 +137,19 @@ def _why_empty(vault: Vault, wanted: Wanted, result: SearchResult) -> tuple[str,
     return "no_match", None
 
 
+def shown(vault: Vault, row: NoteRow) -> NoteRow:
+    """Return a row with name and description as answers show them: as long as ours may be.
+
+    Hand-made notes may have longer ones, and one of them must not crowd out all others.
+    """
+    limits = vault.policy.memory
+    return replace(
+        row,
+        name=answers.excerpt(row.name, limits.name_characters),
+        description=answers.excerpt(row.description, limits.description_characters),
+    )
+
+
 def source_state(vault: Vault, row: NoteRow) -> str | None:
     """Return whether a note's sources still are what it was verified against."""
     state = freshness.state(vault, row.scope, row.sources, dict(row.source_digests))
@@ -146,15 +159,16 @@ def source_state(vault: Vault, row: NoteRow) -> str | None:
 def conflict_hints(vault: Vault) -> list[Hint]:
     """Return the hard collisions of names and aliases among active visible notes."""
     found = graph.conflict_hints(vault.database, vault.visibility, limit=_HINTS)
-    return [_hint(each) for each in found]
+    longest = vault.policy.memory.name_characters
+    return [_hint(each, longest) for each in found]
 
 
-def _hint(found: ConflictHint) -> Hint:
+def _hint(found: ConflictHint, longest: int) -> Hint:
     return Hint(
         kind=found.kind,
         ids=[found.a[0], found.b[0]],
-        names=[found.a[1], found.b[1]],
-        detail=found.detail,
+        names=[answers.excerpt(name, longest) for _, name in (found.a, found.b)],
+        detail=answers.excerpt(found.detail, longest),
     )
 
 
@@ -195,7 +209,8 @@ def catalog(
     return answer
 
 
-def _catalog_item(vault: Vault, row: NoteRow) -> CatalogItem:
+def _catalog_item(vault: Vault, found: NoteRow) -> CatalogItem:
+    row = shown(vault, found)
     return CatalogItem(
         id=row.id,
         name=row.name,
@@ -261,26 +276,28 @@ def links(
         limit=limit,
         offset=offset,
     )
+    longest = vault.policy.memory.name_characters
     return LinksAnswer(
         id=row.id,
-        name=row.name,
-        items=[_link(each) for each in found],
+        name=answers.excerpt(row.name, longest),
+        items=[_link(each, longest) for each in found],
         count=len(found),
         total=total,
         offset=offset,
     )
 
 
-def _link(row: LinkRow) -> LinkItem:
+def _link(row: LinkRow, longest: int) -> LinkItem:
     return LinkItem(
         direction=row.direction,
-        target=row.target_text,
+        target=answers.excerpt(row.target_text, 2 * longest),
         state=row.state,
         id=row.id,
-        name=row.name,
+        name=None if row.name is None else answers.excerpt(row.name, longest),
         kind=None if row.kind is None else str(row.kind),
         scope=None if row.scope is None else row.scope.label,
         relation=row.relation,
         line=row.line,
-        candidates=[f"{name} ({note_id})" for note_id, name in row.candidates] or None,
+        candidates=[f"{answers.excerpt(name, longest)} ({i})" for i, name in row.candidates]
+        or None,
     )

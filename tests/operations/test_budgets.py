@@ -90,10 +90,10 @@ def test_no_answer_is_larger_than_asked(
 def test_a_small_context_says_what_it_left_out(vault: Vault) -> None:
     """Fault 40: lists were cut silently."""
     for number in range(6):
-        memories.create(vault, AGENT, claim(f"note-{number}", body="word " * 100))
+        memories.create(vault, AGENT, claim(f"note-{number}", body=f"{number} " + "word " * 99))
     whole = context.context(vault, max_chars=20_000)
     assert (len(whole.items), whole.omitted) == (6, None)
-    assert [item.text for item in whole.items] == [("word " * 100).strip()] * 6
+    assert [item.text for item in whole.items] == [f"{n} {'word ' * 99}".strip() for n in range(6)]
     small = context.context(vault, max_chars=800)
     assert small.omitted is not None
     assert len(small.items) + small.omitted == 6
@@ -137,7 +137,7 @@ def test_an_unchanged_vault_answers_byte_for_byte_the_same(vault: Vault) -> None
 def test_a_list_can_be_continued(vault: Vault) -> None:
     """Fault 40: no way to go on."""
     for number in range(5):
-        memories.create(vault, AGENT, claim(f"note-{number}", body="[[note-0]]"))
+        memories.create(vault, AGENT, claim(f"note-{number}", body=f"[[note-0]] {number}"))
     pages = [retrieval.catalog(vault, limit=2, offset=start) for start in (0, 2, 4)]
     assert [len(page.items) for page in pages] == [2, 2, 1]
     assert {page.total for page in pages} == {5}
@@ -159,3 +159,23 @@ def test_a_query_that_is_cut_is_said_to_be(vault: Vault) -> None:
     whole = retrieval.search(vault, Wanted("x" * longest))
 
     assert (cut.query_cut, whole.query_cut) == (longest, None)
+
+
+def test_one_note_with_endless_words_crowds_out_no_other(vault: Vault, machine: Machine) -> None:
+    """Only people write such front matter; the answers stay within their budgets all the same."""
+    for name, fields in (
+        ("l" * 6000, f"pinned: true\naliases: [{'a' * 6000}]\n"),
+        ("m", f"description: {'goodword ' * 5000}\naliases: [{'a' * 6000}]\n"),
+    ):
+        text = f"---\nid: {name[0] * 8}\nname: {name}\n{fields}---\ngoodword [[{'t' * 6000}]]\n"
+        machine.put(f"Memory/projects/widgets/{name[0]}.md", text)
+    for number in range(5):
+        memories.create(vault, AGENT, claim(f"n{number}", body=f"goodword {number}"))
+    look(vault)
+
+    listed = retrieval.catalog(vault)
+    assert (listed.count, listed.truncated) == (7, None)
+    assert compact(retrieval.search(vault, Wanted("goodword"))) < 6000
+    assert compact(retrieval.links(vault, "m")) < 1000
+    told = context.context(vault, query="goodword")
+    assert {"n0", "n1", "n2", "n3", "n4"} <= {item.name for item in told.items}
