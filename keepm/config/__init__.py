@@ -17,6 +17,15 @@ from keepm.config.policy import (
     ProposalLimits,
     load_policy,
 )
+from keepm.config.screening import (
+    Assignment,
+    Judged,
+    MarkupRules,
+    Pattern,
+    Rule,
+    ScreeningRules,
+    compiled,
+)
 from keepm.config.settings import (
     ProjectEntry,
     Settings,
@@ -38,14 +47,21 @@ from keepm.config.values import (
 __all__ = [
     "BY_KIND",
     "NAMES",
+    "Assignment",
     "HandoffLimits",
+    "Judged",
     "KindContract",
+    "MarkupRules",
     "MemoryLimits",
+    "Pattern",
     "Policy",
     "ProjectEntry",
     "ProposalLimits",
+    "Rule",
+    "ScreeningRules",
     "Settings",
     "check_value",
+    "compiled",
     "config_file",
     "data_dir",
     "environment",

@@ -1,4 +1,4 @@
-"""The policy data that the rules are made of: kinds with their contracts, and limits."""
+"""The policy data that the rules are made of: kinds with their contracts, limits, screening."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keepm import resources
+from keepm.config.screening import ScreeningRules, load_screening
 from keepm.errors import ConfigurationError
 
 
@@ -53,7 +54,7 @@ class HandoffLimits:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the gate enforces: kinds with their contracts (in catalog order) and limits."""
+    """What the gate enforces: kinds with their contracts (in catalog order), limits, screening."""
 
     kinds: Mapping[str, KindContract]
     memory: MemoryLimits
@@ -61,6 +62,16 @@ class Policy:
     handoff: HandoffLimits
     document_bytes: int
     query_characters: int
+    directory: Path
+
+    @property
+    def screening(self) -> ScreeningRules:
+        """What may never be stored; read when it is first asked for.
+
+        Raises:
+            ConfigurationError: the file is missing or malformed.
+        """
+        return load_screening(self.directory)
 
 
 def load_policy(directory: Path | None = None) -> Policy:
@@ -92,6 +103,7 @@ def load_policy(directory: Path | None = None) -> Policy:
             handoff=HandoffLimits(**limits["handoff"]),
             document_bytes=limits["document"]["file_bytes"],
             query_characters=limits["query"]["characters"],
+            directory=place,
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(

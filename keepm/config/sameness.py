@@ -34,6 +34,7 @@ class SamenessRules:
     dropped_signs: frozenset[str]
     ordered: frozenset[str]
     glued_letters: int
+    short_characters: int
     misspelt_letters: int
     misspelt_twice_letters: int
     body_characters: int
@@ -74,6 +75,7 @@ def _parsed(table: Mapping[str, Any]) -> SamenessRules:
         dropped_signs=frozenset(titles["dropped_signs"]),
         ordered=frozenset(titles["ordered"]),
         glued_letters=titles["glued_letters"],
+        short_characters=titles["short_characters"],
         misspelt_letters=titles["misspelt_letters"],
         misspelt_twice_letters=titles["misspelt_twice_letters"],
         body_characters=table["bodies"]["characters"],

@@ -43,6 +43,7 @@ class Settings:
     language: str = "en"
     approval_minimum: str = "relayed"
     approval_by_kind: Mapping[str, str] = field(default_factory=dict)
+    approval_ask_host: str = "destructive"
     deep_reconcile_seconds: int = 1800
     verification_review_days: int = 180
     inbox_review_days: int = 30
@@ -158,6 +159,7 @@ def load(
         language=values["language"],
         approval_minimum=values["approval.minimum"],
         approval_by_kind=by_kind,
+        approval_ask_host=values["approval.ask_host"],
         deep_reconcile_seconds=values["deep_reconcile_seconds"],
         verification_review_days=values["verification_review_days"],
         inbox_review_days=values["inbox_review_days"],

@@ -14,6 +14,7 @@ MINIMA = ("relayed", "host", "owner")
 CHOICES: dict[str, tuple[str, ...]] = {
     "language": resources.LANGUAGES,
     "approval.minimum": MINIMA,
+    "approval.ask_host": ("destructive", "all"),
     "sqlite_journal_mode": ("wal", "delete"),
 }
 INTEGERS: dict[str, tuple[int, int, int]] = {  # default, least, most

@@ -80,18 +80,18 @@ def require_active(handoff: Handoff) -> None:
 
 def problems(handoff: Handoff, policy: Policy) -> Iterator[Problem]:
     """Yield what is wrong with a handoff's fields (the file's size is checked when rendered)."""
-    most = policy.handoff
+    most, rules = policy.handoff, policy.screening
     for field in ("title", "goal", "current_state"):
         value = getattr(handoff, field)
         if not value.strip():
             yield Problem(field, "must not be empty")
-        yield from screening.text(field, value, one_line=field == "title")
+        yield from screening.text(field, value, rules=rules, one_line=field == "title")
         limit = most.title_characters if field == "title" else most.text_characters
         yield from limits.characters(field, value, limit)
     for field in LISTS:
         values = getattr(handoff, field)
         yield from limits.items(field, values, count=most.items, each=most.item_characters)
         for number, value in enumerate(values):
-            yield from screening.text(f"{field}[{number}]", value)
+            yield from screening.text(f"{field}[{number}]", value, rules=rules)
             if not value.strip():
                 yield Problem(f"{field}[{number}]", "must not be empty")

@@ -167,13 +167,13 @@ def check_change(old: Claim, new: Claim, policy: Policy, *, today: str) -> None:
 
 def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
     """Yield what is wrong with a claim's fields, its kind's contract apart."""
-    most = policy.memory
-    yield from name_problems("name", claim.name, most.name_characters)
+    most, rules = policy.memory, policy.screening
+    yield from name_problems("name", claim.name, policy)
     if not claim.description:
         yield Problem("description", "must say in one line what the note holds")
-    yield from screening.text("description", claim.description, one_line=True)
+    yield from screening.text("description", claim.description, rules=rules, one_line=True)
     yield from limits.characters("description", claim.description, most.description_characters)
-    yield from screening.text("body", claim.body)
+    yield from screening.text("body", claim.body, rules=rules)
     yield from limits.size("body", claim.body, most.body_bytes)
     if not claim.body.strip():
         yield Problem("body", "must not be empty")
@@ -184,7 +184,7 @@ def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
     ):
         yield from limits.items(field, values, count=count, each=each)
         for number, value in enumerate(values):
-            yield from screening.text(f"{field}[{number}]", value, one_line=True)
+            yield from screening.text(f"{field}[{number}]", value, rules=rules, one_line=True)
     for number, alias in enumerate(claim.aliases):
         if not identity.slot_key(alias):
             yield Problem(f"aliases[{number}]", "must hold a letter, a digit or a symbol")
@@ -194,12 +194,12 @@ def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
         yield from date_problems("verified_at", claim.verified_at, today=today)
 
 
-def name_problems(field: str, name: str, limit: int) -> Iterator[Problem]:
+def name_problems(field: str, name: str, policy: Policy) -> Iterator[Problem]:
     """Check a slot's name."""
     if not identity.slot_key(name):
         yield Problem(field, "must hold a letter, a digit or a symbol", code="invalid_identifier")
-    yield from screening.text(field, name, one_line=True)
-    yield from limits.characters(field, name, limit)
+    yield from screening.text(field, name, rules=policy.screening, one_line=True)
+    yield from limits.characters(field, name, policy.memory.name_characters)
 
 
 def pointer_problems(field: str, pointer: str) -> Iterator[Problem]:

@@ -72,14 +72,14 @@ def may_become(status: ProposalStatus, following: ProposalStatus) -> bool:
 
 def problems(proposal: Proposal, policy: Policy) -> Iterator[Problem]:
     """Yield what is wrong with a proposal beside its claim."""
-    most = policy.proposal
+    most, rules = policy.proposal, policy.screening
     if not proposal.reason.strip():
         yield Problem("proposal_reason", "must say why this is worth remembering")
-    yield from screening.text("proposal_reason", proposal.reason)
+    yield from screening.text("proposal_reason", proposal.reason, rules=rules)
     yield from limits.characters("proposal_reason", proposal.reason, most.reason_characters)
-    yield from screening.text("source_client", proposal.source_client, one_line=True)
+    yield from screening.text("source_client", proposal.source_client, rules=rules, one_line=True)
     yield from limits.characters("source_client", proposal.source_client, most.client_characters)
-    yield from screening.text("source_ref", proposal.source_ref, one_line=True)
+    yield from screening.text("source_ref", proposal.source_ref, rules=rules, one_line=True)
     yield from limits.characters("source_ref", proposal.source_ref, most.reference_characters)
     if (proposal.target_id is None) != (proposal.target_action is None):
         yield Problem("target_action", "target_identifier and target_action go together")
@@ -87,5 +87,5 @@ def problems(proposal: Proposal, policy: Policy) -> Iterator[Problem]:
 
 def rejection_problems(reason: str, policy: Policy) -> Iterator[Problem]:
     """Yield what is wrong with the reason given for a rejection."""
-    yield from screening.text("reason", reason)
+    yield from screening.text("reason", reason, rules=policy.screening)
     yield from limits.characters("reason", reason, policy.proposal.reason_characters)

@@ -40,7 +40,7 @@ def problems(ruling: Resolution, policy: Policy) -> Iterator[Problem]:
     """Yield what is wrong with a ruling's words."""
     if not ruling.reason:
         yield Problem("resolution_reason", "must say why this note stays and the other gives way")
-    yield from screening.text("resolution_reason", ruling.reason)
+    yield from screening.text("resolution_reason", ruling.reason, rules=policy.screening)
     yield from limits.characters(
         "resolution_reason", ruling.reason, policy.proposal.reason_characters
     )

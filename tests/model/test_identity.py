@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepm import config
 from keepm.errors import InvalidIdentifier
 from keepm.model import identity, memory
 from tests import strategies
@@ -72,7 +73,7 @@ def test_titles_that_are_two_slots_never_share_a_file_name() -> None:
 
 
 def test_blank_titles_are_refused() -> None:
-    assert list(memory.name_problems("name", "  ", 120))
+    assert list(memory.name_problems("name", "  ", config.load_policy()))
 
 
 @given(strategies.lines | st.text(max_size=300))

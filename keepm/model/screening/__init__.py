@@ -1,40 +1,99 @@
 """What may never be stored, whatever field it stands in.
 
-So far: control characters (C0 but tab, line feed and carriage return; DEL; C1), NUL among them,
-and lone surrogates. A refusal names field, line and column, never the text.
+Control, invisible and reordering characters; secrets; Markdown and HTML that hide text; encoded
+runs that nobody can read. A refusal names rule, field, line and column, never the text. The
+patterns and their words are data in `policies/screening.toml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 
+from keepm.config import ScreeningRules
 from keepm.errors import Problem
+from keepm.model.screening import characters, encoded, markup, secrets
+from keepm.model.screening.hit import Hit
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINE_BREAK = re.compile(r"[\r\n\u2028\u2029]")
+_MOST = 10  # problems named of one field: what is refused for ten reasons needs no eleventh
 
 
-def text(field: str, value: str, *, one_line: bool = False) -> Iterator[Problem]:
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One place in a text that a rule speaks about; no part of the text itself."""
+
+    rule: str
+    says: str  # the rule's words, as in "holds …"
+    line: int  # from 1
+    column: int  # from 1, in code points
+
+
+def text(
+    field: str, value: str, *, rules: ScreeningRules, one_line: bool = False
+) -> Iterator[Problem]:
     """Check one field; `one_line` refuses line breaks too."""
-    found = _CONTROL.search(value)
-    if found:
-        yield _refused(field, value, found.start(), f"the character {_name(found.group())}")
-    elif one_line and (found := _LINE_BREAK.search(value)):
-        yield _refused(field, value, found.start(), "a line break")
+    for mark in _marks(value, _hits(value, rules, one_line=one_line), rules):
+        yield Problem(
+            field,
+            f"holds {mark.says} at line {mark.line}, column {mark.column}, which may not be stored",
+            code="content_refused",
+            details={"rule": mark.rule, "line": mark.line, "column": mark.column},
+        )
 
 
-def _refused(field: str, value: str, position: int, what: str) -> Problem:
-    before = value[:position]
-    line = before.count("\n") + 1
-    column = position - (before.rfind("\n") + 1) + 1
-    return Problem(
-        field,
-        f"holds {what} at line {line}, column {column}, which may not be stored",
-        code="content_refused",
-        details={"line": line, "column": column},
+def findings(value: str, *, rules: ScreeningRules) -> tuple[Mark, ...]:
+    """Return what would be refused in a text that is in a file already."""
+    return tuple(_marks(value, _hits(value, rules, one_line=False), rules))
+
+
+def advice(value: str, *, rules: ScreeningRules) -> tuple[Mark, ...]:
+    """Return where a text speaks to an assistant as if it could give orders.
+
+    For the reviewer's eye; it blocks nothing, and its absence proves nothing.
+    """
+    lines = _Lines(value)
+    return tuple(
+        sorted(
+            (
+                Mark(pattern.rule.name, pattern.rule.words["en"], *lines.place(found.start()))
+                for pattern in rules.advice
+                for found in islice(pattern.expression.finditer(value), _MOST)
+            ),
+            key=lambda mark: (mark.line, mark.column, mark.rule),
+        )
     )
 
 
-def _name(character: str) -> str:
-    return "NUL" if character == "\x00" else f"U+{ord(character):04X}"
+def _hits(value: str, rules: ScreeningRules, *, one_line: bool) -> Iterator[Hit]:
+    yield from characters.hits(value)
+    if one_line and (found := _LINE_BREAK.search(value)):
+        yield Hit("line_break", found.start())
+    yield from secrets.hits(value, rules)
+    yield from markup.hits(value, rules.markup)
+    yield from encoded.hits(value, rules.encoded_characters)
+
+
+def _marks(value: str, hits: Iterable[Hit], rules: ScreeningRules) -> Iterator[Mark]:
+    """Give the hits their words and places, in the order of the text, one a rule and place."""
+    lines = _Lines(value)
+    in_order = sorted(dict.fromkeys(hits), key=lambda hit: (hit.start, hit.rule))
+    for hit in in_order[:_MOST]:
+        says = rules.rules[hit.rule].words["en"]
+        what = f"{says} ({hit.figure})" if hit.figure else says
+        yield Mark(hit.rule, what, *lines.place(hit.start))
+
+
+class _Lines:
+    """Where the lines of a text begin."""
+
+    def __init__(self, value: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", value))]
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Return line and column of a position, both from 1."""
+        line = bisect_right(self._starts, position)
+        return line, position - self._starts[line - 1] + 1

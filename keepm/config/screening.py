@@ -1,0 +1,158 @@
+"""The policy data of screening, read when something is screened for the first time.
+
+Reading it takes milliseconds that no start has to spare; a pattern is compiled when a text holds
+one of its marks, and then kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from keepm.errors import ConfigurationError
+
+
+class Judged(StrEnum):
+    """How a value that was written out is judged."""
+
+    ALWAYS = "always"  # refused unless it stands for one
+    BY_LOOK = "by_look"  # refused when it looks like one
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a rule is called, by its words in each language."""
+
+    name: str
+    words: Mapping[str, str]  # by language
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A rule that is a regular expression, looked for in texts that hold one of its marks.
+
+    `judged` says how its group `value` is judged; None for a shape that speaks for itself.
+    """
+
+    rule: Rule
+    source: str
+    marks: tuple[str, ...] = ()
+    judged: Judged | None = None
+
+    @property
+    def expression(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        return compiled(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The keys whose values are judged, and what a harmless value looks like."""
+
+    passwords: tuple[str, ...]
+    short_passwords: tuple[str, ...]
+    secrets: tuple[str, ...]
+    short_secrets: tuple[str, ...]
+    harmless: frozenset[str]
+    placeholder: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkupRules:
+    """What HTML and links may be outside code."""
+
+    own_comments: tuple[str, ...]
+    refused: frozenset[str]
+    plain: frozenset[str]
+    attributes: frozenset[str]
+    placeholder_characters: int
+    schemes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ScreeningRules:
+    """What may never be stored, and what only deserves a reviewer's attention."""
+
+    rules: Mapping[str, Rule]  # every rule that refuses, by name
+    patterns: tuple[Pattern, ...]
+    assignment: Assignment
+    markup: MarkupRules
+    encoded_characters: int
+    advice: tuple[Pattern, ...]
+
+
+@cache
+def compiled(source: str) -> re.Pattern[str]:
+    """Compile an expression of the policy data, once."""
+    return re.compile(source)
+
+
+@cache
+def load_screening(directory: Path) -> ScreeningRules:
+    """Read `screening.toml` of the policy folder, once.
+
+    Raises:
+        ConfigurationError: the file is missing or malformed.
+    """
+    import tomllib
+
+    try:
+        data = tomllib.loads((directory / "screening.toml").read_text("utf-8"))
+        return _rules(data)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ConfigurationError(
+            "the screening rules of this installation can't be read", hint="Install KeepM again."
+        ) from error
+
+
+def _rules(data: Mapping[str, Any]) -> ScreeningRules:
+    patterns = (
+        *(_pattern(entry, judged=Judged(entry["judged"])) for entry in data["written"]),
+        *(_shape(entry) for entry in data["shape"]),
+    )
+    named = {name: _rule(name, entry) for name, entry in data["rules"].items()}
+    keys, markup = data["assignment"], data["markup"]
+    return ScreeningRules(
+        rules={**named, **{pattern.rule.name: pattern.rule for pattern in patterns}},
+        patterns=patterns,
+        assignment=Assignment(
+            passwords=tuple(keys["passwords"]),
+            short_passwords=tuple(keys["short_passwords"]),
+            secrets=tuple(keys["secrets"]),
+            short_secrets=tuple(keys["short_secrets"]),
+            harmless=frozenset(keys["harmless"]),
+            placeholder=keys["placeholder"],
+            reference=keys["reference"],
+        ),
+        markup=MarkupRules(
+            own_comments=tuple(markup["own_comments"]),
+            refused=frozenset(markup["refused"]),
+            plain=frozenset(markup["plain"]),
+            attributes=frozenset(markup["attributes"]),
+            placeholder_characters=markup["placeholder_characters"],
+            schemes=frozenset(markup["schemes"]),
+        ),
+        encoded_characters=data["encoded"]["characters"],
+        advice=tuple(_pattern(entry) for entry in data["advice"]),
+    )
+
+
+def _rule(name: str, entry: Mapping[str, str]) -> Rule:
+    return Rule(name, {"en": entry["en"], "zh": entry["zh"]})
+
+
+def _pattern(entry: Mapping[str, Any], *, judged: Judged | None = None) -> Pattern:
+    rule = _rule(entry["name"], entry)
+    return Pattern(rule, entry["pattern"], tuple(entry.get("marks", ())), judged)
+
+
+def _shape(entry: Mapping[str, Any]) -> Pattern:
+    # A key stands by itself: the same letters within a longer word are something else.
+    source = f"(?<![A-Za-z0-9])(?:{entry['pattern']})(?![A-Za-z0-9])"
+    return Pattern(_rule(entry["name"], entry), source, tuple(entry["marks"]))
