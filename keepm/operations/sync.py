@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from keepm.errors import KeepMError, RootUnavailable
+from keepm.errors import IndexUnavailable, KeepMError, RootUnavailable
 from keepm.index import writing
 from keepm.index.writing import Batch, FileRow
 from keepm.operations import anchoring, intake, news, recording
@@ -229,9 +229,14 @@ def _wait(vault: Vault) -> None:
 def _pass_quietly(vault: Vault) -> None:
     try:
         reconcile(vault)
+        recording.record(vault)
     except RootUnavailable:
         return  # the state says so in every answer
-    recording.record(vault)
+    except IndexUnavailable as error:
+        if error.details.get("damaged") or vault.progress.rebuilding:
+            raise
+        # A full disk: what the index knows is still worth an answer, which says how fresh it is.
+        vault.progress.ended = time.monotonic()
 
 
 def _in_background(vault: Vault, *, first: bool) -> None:

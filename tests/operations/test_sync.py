@@ -329,3 +329,26 @@ def test_a_vault_out_of_sight_is_not_taken_for_deleted(vault: Vault, machine: Ma
     assert memories.read(vault, "build-command", max_chars=99).part.complete
     with pytest.raises(NotFound):
         memories.read(vault, "another", max_chars=9)
+
+
+def test_reading_goes_on_when_the_index_has_no_space_to_grow(
+    vault: Vault, machine: Machine
+) -> None:
+    """A full disk of the data folder: what the index knows is answered, and how fresh it is."""
+    memories.create(vault, AGENT, claim("before", body="a lighthouse"))
+    with vault.database.reading() as connection:
+        connection.execute("PRAGMA max_page_count = 1")  # SQLite takes the size it has now
+    words = " ".join(f"word{number}" for number in range(20_000))
+    machine.put("Memory/projects/widgets/after.md", f"---\nname: after\n---\n{words}\n")
+    vault.progress.ended = None
+
+    answer = retrieval.search(vault, Wanted("lighthouse"))
+    assert [item.name for item in answer.items] == ["before"]
+    assert answer.index_state == "catching_up"
+    assert memories.read(vault, "before", max_chars=100).part.text == "a lighthouse"
+    assert status.status(vault).index_state == "catching_up"
+
+    with vault.database.reading() as connection:
+        connection.execute("PRAGMA max_page_count = 1073741823")
+    vault.progress.ended = None
+    assert retrieval.search(vault, Wanted("word19999")).total == 1
