@@ -11,11 +11,13 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepm.errors import InvalidIdentifier, Problem, StorageFailed
+from keepm.errors import InvalidIdentifier, Problem
 from keepm.model import identity, layout
+from keepm.store.disk import failed
 
 _COMPONENT_BYTES = 255
 _PATH_BYTES = 3000
@@ -61,14 +63,11 @@ class VaultPaths:
             except FileNotFoundError:
                 break  # nothing below can exist, so nothing below can be a symlink
             except NotADirectoryError as error:
-                raise _refused("a file stands where it names a folder") from error
+                raise _obstructed(components[:position], "is a file, not a folder") from error
             except OSError as error:
-                raise StorageFailed(
-                    f"{'/'.join(components[: position + 1])} can't be looked at",
-                    details={"reason": type(error).__name__},
-                ) from error
+                raise failed("/".join(components[: position + 1]), error) from error
             if _is_link(seen):
-                raise _refused("it leads through a symlink")
+                raise _obstructed(components[: position + 1], "is a symlink, which is not followed")
         else:
             return Path(here)
         return self.root.joinpath(*components)
@@ -119,6 +118,15 @@ def _is_link(seen: os.stat_result) -> bool:
     # A junction is no symlink to Windows, but leads away all the same.
     attributes: int = getattr(seen, "st_file_attributes", 0)
     return stat.S_ISLNK(seen.st_mode) or bool(attributes & _REPARSE_POINT)
+
+
+def _obstructed(components: Sequence[str], what: str) -> InvalidIdentifier:
+    message = f"{'/'.join(components)} {what}"
+    return InvalidIdentifier(
+        message,
+        hint="Ask the owner to put the real file or folder there.",
+        problems=[Problem("path", message, "invalid_identifier")],
+    )
 
 
 def _refused(why: str) -> InvalidIdentifier:

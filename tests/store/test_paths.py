@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepm.errors import InvalidIdentifier
+from keepm.errors import InvalidIdentifier, StorageFailed
 from keepm.store.paths import VaultPaths, is_portable
 
 CASE = Path(__file__).parents[1] / "cases" / "25-escape-paths"
@@ -128,3 +129,28 @@ def test_what_is_located_lies_below_the_real_root(
     real = os.path.realpath(place)
     assert real == os.path.join(os.path.realpath(paths.root), *path.split("/"))
     assert all(is_portable(part) for part in path.split("/"))
+
+
+def test_what_stands_in_the_way_is_named_with_what_to_do(paths: VaultPaths) -> None:
+    """The caller's identifier was right, so that no other identifier would help."""
+    for path, obstacle in (
+        ("Memory/global/link-out.md", "Memory/global/link-out.md"),
+        ("Memory/global/dir-out/secret.md", "Memory/global/dir-out"),
+        ("Memory/global/note.md/below.md", "Memory/global/note.md"),
+    ):
+        with pytest.raises(InvalidIdentifier) as caught:
+            paths.locate(path)
+        assert caught.value.message.startswith(f"{obstacle} is ")
+        assert caught.value.next_step != InvalidIdentifier.hint
+
+
+def test_a_folder_that_denies_a_look_is_told_as_the_file_system_tells_it(
+    paths: VaultPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: str) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "lstat", denied)
+    with pytest.raises(StorageFailed) as caught:
+        paths.locate("Memory/global/note.md")
+    assert caught.value.details == {"path": "Memory", "reason": "EACCES", "committed": False}
