@@ -45,10 +45,11 @@ def finish(root: Root, intent: Intent) -> Outcome:
     strange = tuple(f.target for f in intent.files if _standing(root, f) is _Standing.STRANGE)
     if strange:
         return Outcome(intent.event, strange)
+    durable: set[str] = set()
     for number, file in enumerate(intent.files):
-        if not _apply(root, intent, number):
+        if not _apply(root, intent, number, durable):
             return Outcome(intent.event, (file.target,), begun=number > 0 or file.to is not None)
-    for folder in sorted({path.rpartition("/")[0] for path in intent.touched}):
+    for folder in sorted({_folder(path) for path in intent.touched} - durable):
         root.disk.sync_folder(root.paths.locate(folder))
     return _close(root, intent, ledger.append(root, intent.event))
 
@@ -85,8 +86,11 @@ def _close(root: Root, intent: Intent, event: LedgerEvent) -> Outcome:
     return Outcome(event)
 
 
-def _apply(root: Root, intent: Intent, number: int) -> bool:
-    """Bring one file to its new version; tell whether no stranger's version was in the way."""
+def _apply(root: Root, intent: Intent, number: int, durable: set[str]) -> bool:
+    """Bring one file to its new version; tell whether no stranger's version was in the way.
+
+    `durable` are the folders that were synced since this record last changed them.
+    """
     file = intent.files[number]
     standing = _standing(root, file)
     if standing is _Standing.STRANGE:
@@ -95,16 +99,29 @@ def _apply(root: Root, intent: Intent, number: int) -> bool:
         return True
     if file.after is None:
         root.disk.unlink(root.paths.locate(file.path))
+        durable.discard(_folder(file.path))
         return True
     if standing is _Standing.UNTOUCHED:
         staged = _staged(root, intent, number)
         if staged is None or not _place(root, file, staged):
             return False
+        durable.discard(_folder(file.target))
     if file.to is not None:
+        here, there = _folder(file.path), _folder(file.to)
+        if here != there:
+            # First the new name: two folders reach the disk in any order, and a power cut
+            # between them would leave the file in neither.
+            root.disk.sync_folder(root.paths.locate(there))
+            durable.add(there)
         if version(root, file.path) != file.before:
             return False
         root.disk.unlink(root.paths.locate(file.path))
+        durable.discard(here)
     return True
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _place(root: Root, file: FileIntent, staged: Path) -> bool:

@@ -58,6 +58,11 @@ SCENARIOS = {
         {NOTE: NEW, ARCHIVED: NEW},
         by_hand=((PENDING, OLD),),
     ),
+    "move to another scope": Scenario(
+        (support.move(NOTE, "Memory/projects/w/note.md", OLD, NEW),),
+        {"Memory/projects/w/note.md": NEW},
+        committed=(Create(NOTE, OLD),),
+    ),
     "delete to the trash": Scenario(
         (support.move(NOTE, TRASHED, OLD),),
         {TRASHED: OLD, OTHER: OLD},
@@ -170,6 +175,7 @@ SURVIVES: dict[str, Callable[[Path], bool]] = {
     "the records": lambda folder: ".keepm" in folder.parts,
     "the notes": lambda folder: ".keepm" not in folder.parts,
     "the journal": lambda folder: folder.name == "journal",
+    "one folder of notes": lambda folder: folder.parts[-2:] == ("Memory", "global"),
 }
 
 
