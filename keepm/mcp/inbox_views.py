@@ -108,6 +108,7 @@ class InboxList:
     count: int
     total: int
     offset: int
+    index_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,13 @@ def promoted(done: Promoted) -> PromotedView:
 def inbox_list(page: InboxPage, *, offset: int) -> InboxList:
     """Show a page of the Inbox."""
     items = [_inbox_item(item) for item in page.items]
-    return InboxList(items=items, count=len(items), total=page.total, offset=offset)
+    return InboxList(
+        items=items,
+        count=len(items),
+        total=page.total,
+        offset=offset,
+        index_state=page.index_state,
+    )
 
 
 def _inbox_item(item: InboxItem) -> InboxItemView:

@@ -109,6 +109,7 @@ class LinksAnswer:
     count: int
     total: int
     offset: int
+    index_state: str
 
 
 @dataclass(frozen=True, slots=True)

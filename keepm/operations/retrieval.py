@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import TypeVar
 
 from keepm.config import Policy
 from keepm.index import catalog as index_catalog
 from keepm.index import graph
 from keepm.index import search as index_search
 from keepm.index.graph import ConflictHint, Direction, LinkRow
-from keepm.index.rows import NoteRow
+from keepm.index.rows import NoteRow, ProposalRow
 from keepm.index.search import Hit, Query, SearchResult
 from keepm.model import memory
 from keepm.model.document import Standing
@@ -32,6 +33,7 @@ from keepm.store import reader
 
 _PURPOSE_CHARACTERS = 30
 _HINTS = 5
+Row = TypeVar("Row", NoteRow, ProposalRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,10 @@ def _why_empty(vault: Vault, wanted: Wanted, result: SearchResult) -> tuple[str,
     return "no_match", None
 
 
-def shown(vault: Vault, row: NoteRow) -> NoteRow:
+def shown(vault: Vault, row: Row) -> Row:
     """Return a row with name and description as answers show them: as long as ours may be.
 
-    Hand-made notes may have longer ones, and one of them must not crowd out all others.
+    Hand-made files may have longer ones, and one of them must not crowd out all others.
     """
     limits = vault.policy.memory
     return replace(
@@ -265,7 +267,7 @@ def links(
     Raises:
         NotFound, AmbiguousIdentifier, InvalidIdentifier.
     """
-    sync.refresh(vault)
+    state = sync.refresh(vault)
     row = identifying.note(vault, identifier)
     found, total = graph.links(
         vault.database,
@@ -284,6 +286,7 @@ def links(
         count=len(found),
         total=total,
         offset=offset,
+        index_state=state,
     )
 
 

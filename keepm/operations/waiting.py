@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from keepm.index import catalog
 from keepm.index.rows import ProposalRow
 from keepm.model.memory import Kind
 from keepm.model.proposal import ProposalStatus
-from keepm.operations import sync
+from keepm.operations import retrieval, sync
+from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 
 
@@ -35,6 +36,7 @@ class InboxItem:
 class InboxPage:
     items: tuple[InboxItem, ...]
     total: int
+    index_state: IndexState
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class InboxSummary:
 
 def list_page(vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0) -> InboxPage:
     """List proposals, oldest first."""
-    sync.refresh(vault)
+    state = sync.refresh(vault)
     rows, _ = catalog.proposals(
         vault.database,
         vault.visibility,
@@ -61,7 +63,11 @@ def list_page(vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0)
     items = [InboxItem(row, is_overdue(vault, row)) for row in rows]
     if wanted.overdue_only:
         items = [item for item in items if item.overdue]
-    return InboxPage(tuple(items[offset : offset + limit]), len(items))
+    page = (
+        replace(item, row=retrieval.shown(vault, item.row))
+        for item in items[offset : offset + limit]
+    )
+    return InboxPage(tuple(page), len(items), state)
 
 
 def summary(vault: Vault) -> InboxSummary:

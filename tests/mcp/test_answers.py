@@ -69,7 +69,9 @@ def journey(tools: Tools) -> Iterator[Step]:
     assert proposal["checksum"] == seen["checksum"]
     better = call("inbox_update", **tools.proof_of(seen, "idea"), tags=["better"])
     call("inbox_promote", **tools.proof_of(better, "idea"))
-    second = call("propose", **{**SUGGESTION, "name": "thought", "body": f"{CONTRACT}\nA thought.\n"})
+    second = call(
+        "propose", **{**SUGGESTION, "name": "thought", "body": f"{CONTRACT}\nA thought.\n"}
+    )
     call("inbox_reject", **tools.proof_of(second, "thought"), reason="no")
     plan = call("inbox_prune", older_than_days=0)
     assert plan["candidates"] == []
@@ -313,3 +315,22 @@ def test_an_unexpected_fault_is_internal_and_shows_no_trace(
     assert SECRET not in printed.err
     assert "Traceback" not in printed.err
     assert agent.call("context").is_error is False
+
+
+def test_every_list_says_how_fresh_it_is(agent: Tools, machine: Machine) -> None:
+    """An empty Inbox of a vault that is out of sight must not pass for an empty Inbox."""
+    agent.done("create", **NOTE)
+    lists: tuple[tuple[str, dict[str, str]], ...] = (
+        ("inbox_list", {}),
+        ("links", {"identifier": "build-command"}),
+        ("catalog", {}),
+        ("search", {"query": "build"}),
+        ("context", {}),
+    )
+    assert {agent.done(tool, **given)["index_state"] for tool, given in lists} == {"current"}
+    (machine.root / "Memory").rename(machine.folder / "unmounted")
+    agent.call("read", identifier="build-command")  # looks at the files
+    for tool, given in lists:
+        answer = agent.done(tool, **given)
+        assert answer["index_state"] == "root_unavailable", tool
+        assert "root_unavailable" in answer.text

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from keepm.markdown import handoffs as handoff_codec
 from keepm.markdown import memories as memory_codec
 from keepm.model.memory import GLOBAL, Scope
-from keepm.operations import answers, context, handoffs, memories, retrieval
+from keepm.operations import answers, context, handoffs, memories, retrieval, waiting
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
+from keepm.operations.waiting import InboxFilter
 from tests import strategies
 from tests.operations.support import AGENT, HANDOFF, Machine, claim, look
 
@@ -171,8 +172,12 @@ def test_one_note_with_endless_words_crowds_out_no_other(vault: Vault, machine: 
         machine.put(f"Memory/projects/widgets/{name[0]}.md", text)
     for number in range(5):
         memories.create(vault, AGENT, claim(f"n{number}", body=f"goodword {number}"))
+    text = f"---\nid: {'p' * 8}\nname: {'p' * 9000}\nstatus: pending\n---\nx\n"
+    machine.put("Memory/Inbox/pending/projects/widgets/p.md", text)
     look(vault)
 
+    (waits,) = waiting.list_page(vault, InboxFilter(), limit=20).items
+    assert len(waits.row.name) == 120
     listed = retrieval.catalog(vault)
     assert (listed.count, listed.truncated) == (7, None)
     assert compact(retrieval.search(vault, Wanted("goodword"))) < 6000
