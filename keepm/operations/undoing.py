@@ -14,6 +14,7 @@ from keepm.errors import (
     NotFound,
     Problem,
     WrongState,
+    refuse_if_any,
 )
 from keepm.model.scope import Scope
 from keepm.operations import showing
@@ -163,6 +164,9 @@ def standing(events: Sequence[LedgerEvent]) -> list[LedgerEvent]:
 
 
 def _chosen(vault: Vault, request: UndoRequest) -> list[LedgerEvent]:
+    # An unset variable of a script must not turn `--client "$NAME"` into the last event.
+    empty = [name for name, value in request.as_record().items() if not value.strip()]
+    refuse_if_any([Problem(name, "is empty") for name in empty])
     if request.event and request.by_origin:
         message = "give one event or an origin, not both"
         raise InvalidInput(message, problems=[Problem("EVENT", message)])

@@ -488,3 +488,13 @@ def test_a_superseded_note_comes_back_with_its_proposal(filled: Vault, machine: 
     undo(filled)
 
     assert documents(machine) == before
+
+
+@pytest.mark.parametrize("field", ["event", "session", "client", "since"])
+def test_an_empty_choice_is_no_choice(vault: Vault, field: str) -> None:
+    """`keepm undo --client "$NAME"` with no NAME must not take back the last event."""
+    memories.create(vault, AGENT, claim())
+    for text in ("", " "):
+        with pytest.raises(InvalidInput) as caught:
+            undoing.plan(vault, AGENT, UndoRequest(**{field: text}))
+        assert caught.value.details["problems"][0]["field"] == field  # type: ignore[index]
