@@ -14,8 +14,8 @@ from keepm.index import catalog as index_catalog
 from keepm.index import graph
 from keepm.index.graph import Direction
 from keepm.index.rows import NoteRow
-from keepm.model.handoff import Handoff, HandoffStatus
-from keepm.operations import answers, handoffs, retrieval, sync, waiting
+from keepm.model.handoff import Handoff
+from keepm.operations import answers, handoffs, identifying, retrieval, sync, waiting
 from keepm.operations.answers import ContextAnswer, ContextHandoff, ContextItem, InboxCounts
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
@@ -112,7 +112,7 @@ def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:
 
 def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
     """Return the latest handoff within `room`; of a larger one at least the handle, in `most`."""
-    rows = index_catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)
+    rows = identifying.active_handoffs(vault)
     if not rows:
         return None
     row = rows[0]

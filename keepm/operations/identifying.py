@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TypeVar
 
 from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, NotFound, Scalar
@@ -77,7 +78,7 @@ def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
     """Return the row of a handoff by id or title, or the one written last. Raises as `note`."""
     text = (identifier or LATEST).strip()
     if text == LATEST:
-        rows = catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)[:1]
+        rows = active_handoffs(vault)[:1]
     else:
         found = catalog.find_handoffs(vault.database, text, vault.visibility)
         rows = _meant(found, text, live="active")
@@ -95,6 +96,17 @@ def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
         else "no handoff here has this id or title",
         hint="Start one with memory_handoff_create when a task stays unfinished.",
     )
+
+
+def active_handoffs(vault: Vault) -> list[HandoffRow]:
+    """Return the active handoffs, the one written last first.
+
+    One that claims a time to come (by hand, or from a machine whose clock was wrong) would stay
+    the latest for ever: it comes last. A day's grace is left for clocks that differ.
+    """
+    rows = catalog.handoffs(vault.database, vault.visibility, status=HandoffStatus.ACTIVE)
+    horizon = (vault.clock.now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return sorted(rows, key=lambda row: row.updated > horizon)
 
 
 def handoff_path(vault: Vault, identifier: str | None) -> str:

@@ -18,7 +18,7 @@ from keepm.errors import (
     WrongState,
 )
 from keepm.model.handoff import Handoff, HandoffEdit, HandoffStatus
-from keepm.operations import handoffs
+from keepm.operations import context, handoffs
 from keepm.operations.handoffs import HandoffReading, HandoffWritten
 from keepm.operations.vault import Vault
 from keepm.tokens import WriteProof
@@ -103,6 +103,25 @@ def test_several_are_active_and_the_latest_is_the_one_written_last(
     assert handoffs.read(vault, "latest").document == again.document
     assert handoffs.read(vault, "other-BRANCH").document == second.document
     assert handoffs.read(vault, second.document.content.id).document == second.document
+
+
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59Z", "2999-01-01", "soon"])
+def test_a_handoff_from_the_future_is_not_the_latest_for_ever(
+    vault: Vault, machine: Machine, time: str
+) -> None:
+    """A wrong clock or hand once, and every later session took up the wrong work."""
+    place = machine.root / handoffs.create(vault, AGENT, HANDOFF).document.path
+    text = place.read_text("utf-8").replace("updated: '2026-11-29T18:15:00Z'", f"updated: '{time}'")
+    assert time in text
+    place.write_text(text, "utf-8")
+    look(vault)
+    assert content(handoffs.read(vault)).title == HANDOFF.title
+    handoffs.create(vault, AGENT, replace(HANDOFF, title="Other branch"))
+
+    assert content(handoffs.read(vault)).title == "Other branch"
+    shown = context.context(vault).handoff
+    assert shown is not None
+    assert (shown.title, shown.others) == ("Other branch", 1)
 
 
 def test_a_title_of_two_is_refused(vault: Vault) -> None:
