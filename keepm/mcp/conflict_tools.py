@@ -11,6 +11,7 @@ from pydantic import MISSING, Field
 from keepm.errors import ConfirmationRequired
 from keepm.mcp import parameters as p
 from keepm.mcp import views
+from keepm.mcp.confirmation import Asks
 from keepm.mcp.memory_tools import claim_edit
 from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
@@ -65,7 +66,7 @@ class ResolveAnswer:
 def register(server: FastMCP[Any], session: Session) -> None:
     """Put the tool on the server."""
 
-    @tool(server, session, "Resolve a conflict", destroys=True)
+    @tool(server, session, "Resolve a conflict", destroys=True, asks=Asks.ALWAYS)
     def memory_resolve_conflict(
         winner_identifier: Annotated[p.Identifier, Field(description="Stays.")],
         winner_expected_checksum: Annotated[p.ExpectedChecksum, _READ],

@@ -10,6 +10,7 @@ from pydantic import MISSING, Field
 from keepm.errors import ConfirmationRequired, InvalidInput, Problem
 from keepm.mcp import inbox_views as views
 from keepm.mcp import parameters as p
+from keepm.mcp.confirmation import Asks
 from keepm.mcp.inbox_views import (
     InboxList,
     PromotedView,
@@ -151,7 +152,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         written = inbox.update(vault, session.caller(), identifier, edit, proof)
         return views.proposal_changed(written, pending=True)
 
-    @tool(server, session, "Promote a proposal", destroys=True)
+    @tool(server, session, "Promote a proposal", destroys=True, asks=Asks.ALWAYS)
     def memory_inbox_promote(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,

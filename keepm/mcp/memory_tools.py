@@ -9,6 +9,7 @@ from pydantic import MISSING, Field
 
 from keepm.mcp import parameters as p
 from keepm.mcp import version_views, views
+from keepm.mcp.confirmation import Asks
 from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
 from keepm.mcp.views import MemoryChanged, MemoryGone, MemoryRead
@@ -42,7 +43,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         reading = memories.read(vault, identifier, max_chars=max_chars, offset=offset)
         return views.memory_read(reading)
 
-    @tool(server, session, "Create a note")
+    @tool(server, session, "Create a note", asks=Asks.WHEN_DEMANDED)
     def memory_create(
         name: p.Name,
         description: p.Description,
@@ -77,7 +78,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             memories.create(vault, session.caller(), claim, supersedes=p.listed(supersedes) or ())
         )
 
-    @tool(server, session, "Update a note", destroys=True)
+    @tool(server, session, "Update a note", destroys=True, asks=Asks.WHEN_DEMANDED)
     def memory_update(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,
@@ -129,7 +130,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             memories.update(vault, session.caller(), identifier, edit, proof)
         )
 
-    @tool(server, session, "Delete a note", destroys=True)
+    @tool(server, session, "Delete a note", destroys=True, asks=Asks.ALWAYS)
     def memory_delete(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,

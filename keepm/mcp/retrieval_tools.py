@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastmcp import FastMCP
+from fastmcp.server.dependencies import get_context
 from pydantic import MISSING, Field
 
 from keepm.mcp import parameters as p
+from keepm.mcp.confirmation import can_ask
 from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
 from keepm.model.memory import Kind, Language
@@ -23,7 +25,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
     @tool(server, session, "Memory status", reads=True)
     def memory_status() -> Status:
         """State of the vault, its index, approval rules and ledger. Only when something is odd."""
-        return status.status(session.vault())
+        return status.status(session.vault(), host_can_ask=can_ask(get_context()))
 
     @tool(server, session, "Context for a task", reads=True)
     def memory_context(

@@ -17,7 +17,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 
 from keepm import __version__, resources
 from keepm.mcp.arguments import Arguments
-from keepm.mcp.session import Session
+from keepm.mcp.session import PATIENCE_SECONDS, Session
 
 if TYPE_CHECKING:
     from keepm.operations.vault import Vault
@@ -27,16 +27,23 @@ _AFTER_THE_ANSWER_SECONDS = 0.005
 
 
 def build(
-    open_vault: Callable[[], Vault], *, language: str, session_id: str
+    open_vault: Callable[[], Vault],
+    *,
+    language: str,
+    session_id: str,
+    patience_seconds: float = PATIENCE_SECONDS,
 ) -> tuple[FastMCP[Any], Session]:
-    """Build the server; `open_vault` is called by the first tool that needs the vault."""
+    """Build the server; `open_vault` is called by the first tool that needs the vault.
+
+    `patience_seconds`: how long a person may think about a question.
+    """
 
     def furnish(session: Session) -> None:
         from keepm.mcp import furnishing
 
         furnishing.furnish(server, session)
 
-    session = Session(open_vault, furnish, session_id=session_id)
+    session = Session(open_vault, furnish, session_id=session_id, patience_seconds=patience_seconds)
     server: FastMCP[Any] = FastMCP(
         "keepm",
         version=__version__,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fastmcp.server.dependencies import get_context
@@ -14,7 +16,22 @@ from fastmcp.server.dependencies import get_context
 from keepm.errors import KeepMError
 
 if TYPE_CHECKING:
+    from keepm.model.checksum import Checksum
     from keepm.operations.vault import Caller, Vault
+
+PATIENCE_SECONDS = 540.0
+"""How long a person has for an answer: less than the token that their yes is to be spent on."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostWord:
+    """This run of a tool goes by the host's channel; `agreed` when its person said yes."""
+
+    agreed: Checksum | None = None
+
+
+host_word: ContextVar[HostWord | None] = ContextVar("host_word", default=None)
+"""Set by `confirmation` around the run of a tool that asks; else an agent's word is relayed."""
 
 
 class Session:
@@ -29,7 +46,9 @@ class Session:
         furnish: Callable[[Session], None],
         *,
         session_id: str,
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
+        self.patience_seconds = patience_seconds
         self._open = open_vault
         self._furnish = furnish
         self._session_id = session_id
@@ -88,18 +107,20 @@ class Session:
                 self._vault = None
 
     def caller(self) -> Caller:
-        """Return who calls: the client as its handshake named it, by the relayed channel."""
+        """Return who calls: the client as its handshake named it, and by which channel."""
         from keepm.model.approval import Channel
         from keepm.operations.vault import Caller
 
         params = get_context().session.client_params
         client = params.client_info if params else None
+        word = host_word.get()
         return Caller(
             surface="mcp",
-            channel=Channel.RELAYED,
+            channel=Channel.RELAYED if word is None else Channel.HOST,
             client=_printable(client.name if client else ""),
             client_version=_printable(client.version if client else ""),
             session=self._session_id,
+            agreed=None if word is None else word.agreed,
         )
 
 

@@ -44,6 +44,14 @@ class Minimum(StrEnum):
         return list(Minimum).index(self)
 
 
+_WAY_OUT = {
+    Minimum.HOST: "Leave it as a proposal, and tell the user that it needs a host that can ask them "
+    "(elicitation), or their own act outside this conversation.",
+    Minimum.OWNER: "Leave it as a proposal, and tell the user that only their own act counts here, "
+    "outside this conversation.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
     """The configured minimum, with exceptions by kind."""
@@ -65,5 +73,6 @@ class ApprovalRule:
         if channel.rank < minimum.rank:
             raise ApprovalRequired(
                 f"{kind} notes need an approval of at least '{minimum}', this one came '{channel}'",
+                hint=_WAY_OUT[minimum],
                 details={"minimum": str(minimum), "channel": str(channel), "kind": kind},
             )

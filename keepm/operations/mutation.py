@@ -27,7 +27,7 @@ from keepm.model.document import AnyDocument, Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
-from keepm.operations import identifying, recording, sync
+from keepm.operations import asking, identifying, recording, sync
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
@@ -183,6 +183,7 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
     Raises:
         RootLocked: another process kept the lock for too long.
         RecoveryBlocked: a target is held by an interrupted change that met a stranger's version.
+        ConsentNeeded: the caller comes by the host's channel, and nobody was asked yet.
         KeepMError: whatever the plan or the store refuses; nothing was changed then.
     """
     with writing_time(vault, caller) as blocked:
@@ -194,11 +195,12 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
                 "an interrupted change of this file waits for the owner's decision",
                 details={"paths": sorted(held)},
             )
+        event = asking.agreed(vault, planned.changes, planned.event, caller.agreed)
         recording.before_change(vault, planned.changes.changes)
         committed = transaction.commit(
             vault.root,
             planned.changes,
-            planned.event,
+            event,
             transaction_id=desk.transaction_id,
             at=desk.at,
             resolves=planned.resolves,

@@ -45,8 +45,11 @@ class Status:
     setup: str | None = None
 
 
-def status(vault: Vault) -> Status:
-    """Return the state of everything, without walking more than a retrieval would."""
+def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
+    """Return the state of everything, without walking more than a retrieval would.
+
+    `host_can_ask`: the calling host puts questions to its person.
+    """
     state = sync.refresh(vault)
     counts = catalog.counts(vault.database, vault.visibility)
     problems = catalog.problem_count(vault.database, vault.visibility)
@@ -67,8 +70,7 @@ def status(vault: Vault) -> Status:
         health=Health("degraded" if problems or waiting or lost else "ok", problems),
         ledger_head=LedgerHead(head.sequence, head.hash),
         ledger_last_known=LedgerHead(known.sequence, known.hash) if known else None,
-        # Elicitation comes with the gate; until then a proposal waits for a relayed word.
-        host_confirmation="proposal-protocol",
+        host_confirmation="elicitation" if host_can_ask else "proposal-protocol",
         recovery_pending=waiting or None,
         setup=None if vault.identity.project_id else vault.identity.reason,
     )

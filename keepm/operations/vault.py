@@ -15,6 +15,7 @@ from keepm.config import Policy, Settings
 from keepm.errors import ConfigurationError
 from keepm.index.database import Database
 from keepm.model.approval import ApprovalRule, Channel, Minimum
+from keepm.model.checksum import Checksum
 from keepm.model.memory import Scope, Visibility
 from keepm.operations import projects
 from keepm.operations.places import index_path as index_path
@@ -51,6 +52,7 @@ class Caller:
     client: str = ""
     client_version: str = ""
     session: str = ""
+    agreed: Checksum | None = None  # the digest of what the host's person said yes to
 
 
 @dataclass(frozen=True, slots=True)

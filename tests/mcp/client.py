@@ -17,8 +17,10 @@ from keepm import config
 config.isolate_sdk()
 
 from fastmcp import Client  # noqa: E402 - the SDK reads its settings when it is imported
+from mcp.client.session import ElicitationFnT  # noqa: E402
 
 from keepm.mcp import server  # noqa: E402
+from keepm.mcp.session import PATIENCE_SECONDS  # noqa: E402
 from keepm.operations.vault import open_vault  # noqa: E402
 from keepm.store import transaction  # noqa: E402
 from keepm.store.disk import OSDisk  # noqa: E402
@@ -99,16 +101,33 @@ class Tools:
 
 
 @contextmanager
-def connected(machine: Machine, project_dir: Path | None, era: str) -> Iterator[Tools]:
-    """Run a server in this process and a client of it until the block ends."""
+def connected(
+    machine: Machine,
+    project_dir: Path | None,
+    era: str,
+    *,
+    person: ElicitationFnT | None = None,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> Iterator[Tools]:
+    """Run a server in this process and a client of it until the block ends.
+
+    `person` answers the host's questions; without one the host can't ask.
+    """
     transaction.initialise(VaultPaths(machine.root), OSDisk())
     settings = machine.settings(project_dir)
     built, session = server.build(
-        lambda: open_vault(settings, clock=machine.clock), language="en", session_id="session-1"
+        lambda: open_vault(settings, clock=machine.clock),
+        language="en",
+        session_id="session-1",
+        patience_seconds=patience_seconds,
     )
     server.quiet()
     told = mcp_types.Implementation(name="tester", version="1.2")
     client: Client[Any] = Client(built, mode=era, client_info=told)
+    if person is not None:
+        # The SDK's client checks a form before it sends it; not every host does.
+        client._elicitation_callback = person
+        client._session_kwargs["elicitation_callback"] = person
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         yield Tools(portal, client)
     session.close()

@@ -19,6 +19,7 @@ from keepm.model.approval import Channel
 from keepm.model.memory import GLOBAL, Kind, Status
 from keepm.model.proposal import ProposalStatus, TargetAction
 from keepm.operations import handoffs, inbox, memories, promotion, provenance, retrieval
+from keepm.operations.asking import ConsentNeeded
 from keepm.operations.inbox import ProposalWritten, Suggestion
 from keepm.operations.promotion import Target
 from keepm.operations.retrieval import Wanted
@@ -315,10 +316,13 @@ def test_below_the_minimum_nothing_becomes_or_changes_memory(
     with pytest.raises(ApprovalRequired):
         promotion.promote(guarded, AGENT, "a proposal", proven(made))
     assert machine.files() == before
-    # A proposal and a handoff need nobody's word; a host's word suffices for the rest.
+    # A proposal and a handoff need nobody's word; for the rest a host's person suffices.
     propose(guarded, "still possible")
     handoffs.create(guarded, AGENT, HANDOFF)
     host = replace(AGENT, channel=Channel.HOST)
+    with pytest.raises(ConsentNeeded) as asked:
+        promotion.promote(guarded, host, "a proposal", proven(made))
+    host = replace(host, agreed=asked.value.question.digest)
     assert promotion.promote(guarded, host, "a proposal", proven(made)).memory.content
 
 
