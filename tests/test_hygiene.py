@@ -28,6 +28,7 @@ _WRITERS = {
     "keepm/agents/record.py": "what a project's files were before setup, in the data folder",
     "keepm/agents/launching.py": "KeepM's own environment, in the data folder",
     "keepm/agents/handshake.py": "a scratch folder for a server on trial",
+    "keepm/cli/editing.py": "the copy that the owner's editor works on, in the data folder",
     "keepm/cli/demo.py": "the throw-away vault of the demo",
 }
 

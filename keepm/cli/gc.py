@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from keepm.cli import confirming, opening
+from keepm.cli import confirming, opening, owner
 from keepm.cli.confirming import OWNER, Request
 from keepm.operations import cleaning
 from keepm.operations.cleaning import Cleaned, CleanPlan, CleanRequest
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             asked=() if args.older_than_days is None else ("older_than_days",),
             make=lambda record: cleaning.plan(vault, OWNER, _request(record)),
             carry_out=lambda record, digest: cleaning.clean(
-                vault, OWNER, _request(record), digest=digest
+                vault, owner.caller(), _request(record), digest=digest
             ),
             show=_show,
             report=_report,

@@ -7,8 +7,7 @@ import json
 import sys
 from typing import Any
 
-from keepm.cli import confirming, opening, output
-from keepm.cli.confirming import OWNER
+from keepm.cli import confirming, opening, output, owner
 from keepm.errors import ConfirmationRequired
 from keepm.operations import auditing, undoing
 from keepm.operations.auditing import Chain, LedgerProblem, Recorded, Wanted
@@ -149,7 +148,7 @@ def _accept(args: argparse.Namespace) -> int:
             if auditing.shortened(vault) and not confirming.ask("Take it as it is?"):
                 output.say("Nothing was changed.")
                 return output.OK
-        done = auditing.accept(vault, OWNER)
+        done = auditing.accept(vault, owner.caller())
     output.emit(
         args,
         text=f"Accepted, as event {done.event.sequence}.",

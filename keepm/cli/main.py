@@ -19,6 +19,7 @@ _VERBS = (
     "status",
     "search",
     "read",
+    "review",
     "history",
     "undo",
     "ledger",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from keepm.cli import confirming, opening, output
+from keepm.cli import confirming, opening, output, owner
 from keepm.cli.confirming import OWNER
 from keepm.errors import InvalidInput, Problem
 from keepm.operations import repairing
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
                 vault, OWNER, record["transaction"], Keep(record["keep"])
             ),
             carry_out=lambda record, digest: repairing.repair(
-                vault, OWNER, record["transaction"], Keep(record["keep"]), digest=digest
+                vault, owner.caller(), record["transaction"], Keep(record["keep"]), digest=digest
             ),
             show=_show,
             report=_report,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from keepm.cli import opening, output
-from keepm.cli.confirming import OWNER
+from keepm.cli import opening, output, owner
 from keepm.operations import restoring
 from keepm.operations.restoring import TrashItem
 
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             if not items:
                 output.say("The trash is empty.")
             return output.OK
-        done = restoring.restore(vault, OWNER, args.identifier)
+        done = restoring.restore(vault, owner.caller(), args.identifier)
     output.emit(
         args,
         text=f"{done.item.target} is back, as event {done.event.sequence}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from keepm.cli import confirming, opening
+from keepm.cli import confirming, opening, owner
 from keepm.cli.confirming import OWNER
 from keepm.operations import undoing
 from keepm.operations.undoing import Undone, UndoPlan, UndoRequest
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             asked=request.as_record(),
             make=lambda record: undoing.plan(vault, OWNER, UndoRequest.from_record(record)),
             carry_out=lambda record, digest: undoing.undo(
-                vault, OWNER, UndoRequest.from_record(record), digest=digest
+                vault, owner.caller(), UndoRequest.from_record(record), digest=digest
             ),
             show=_show,
             report=_report,

@@ -255,6 +255,7 @@ def draft(
     extra: Mapping[str, str] | None = None,
 ) -> EventDraft:
     """Draft the ledger event of a change; `approved` when the caller's channel lets text in."""
+    told = {"terminal": caller.terminal} if caller.terminal else {}
     return EventDraft(
         operation=operation,
         surface=caller.surface,
@@ -266,7 +267,7 @@ def draft(
         client_version=caller.client_version,
         session=caller.session,
         shown=shown.hex if shown else None,
-        extra=dict(extra or {}),
+        extra={**(extra or {}), **told},
     )
 
 

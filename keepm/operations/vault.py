@@ -52,6 +52,7 @@ class Caller:
     client: str = ""
     client_version: str = ""
     session: str = ""
+    terminal: str = ""  # tty or none, of the owner's commands
     agreed: Checksum | None = None  # the digest of what the host's person said yes to
 
 

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from keepm.cli import main
+from keepm.config import shells
 from tests.operations.support import Machine
+
+MARKS = tuple(name for names in shells.shell_marks().values() for name in names)
+"""The variables by which an agent's shell is known."""
 
 
 class CommandLine:
@@ -27,7 +31,7 @@ class CommandLine:
         self._capsys = capsys
         for name, value in machine.environ.items():
             monkeypatch.setenv(name, value)
-        for name in ("KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR"):
+        for name in ("KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR", *MARKS):
             monkeypatch.delenv(name, raising=False)
         self.typing(None)
 

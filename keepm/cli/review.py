@@ -1,0 +1,320 @@
+"""`keepm review`: the owner decides what becomes memory, on exactly the bytes that are shown."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keepm.cli import confirming, opening, output, owner, sheet, wording
+from keepm.cli.deciding import Outcome, Session
+from keepm.cli.sheet import Sheet
+from keepm.cli.wording import Words
+from keepm.errors import InvalidInput, KeepMError, Problem
+from keepm.index.rows import NoteRow
+from keepm.model import visible
+from keepm.operations import reviewing, waiting
+from keepm.operations.reviewing import NoteReview, ProposalReview
+from keepm.operations.vault import Caller, Vault
+from keepm.operations.waiting import InboxFilter, InboxItem, InboxPage
+
+_NAMED = re.compile(r"(?P<identifier>.+)@(?P<checksum>[0-9a-f]{12,64})", re.DOTALL)
+_ALL = 1_000_000
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `review` and its actions to the commands."""
+    parser = subparsers.add_parser(
+        "review",
+        help="decide on proposals, one at a time",
+        description="Go through the proposals that wait: each is shown whole as it is stored, "
+        "invisible characters written out, with what it would change and what speaks against it; "
+        "one key approves, rejects, edits or skips it. Without a terminal, or with --list, only "
+        "list them. With --relayed, the same for formal notes that stand on an agent's word alone.",
+        epilog="Examples:\n"
+        "  keepm review\n"
+        "  keepm review --relayed\n"
+        "  keepm review --list --format json\n"
+        "  keepm review approve 9f31c2aa-… --yes\n"
+        "  keepm review reject build-command --reason 'we use make'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--list", action="store_true", help="only list, decide nothing")
+    parser.add_argument("--relayed", action="store_true", help="notes on an agent's word alone")
+    parser.add_argument("--overdue", action="store_true", help="only proposals that wait too long")
+    opening.add_format(parser)
+    opening.add_all(parser)
+    parser.set_defaults(run=_go_through)
+    actions = parser.add_subparsers(metavar="ACTION")
+    for action, says, act in (
+        ("approve", "let proposals into memory", _approve),
+        ("reject", "file proposals away as rejected", _reject),
+        ("confirm", "take notes that stand on an agent's word on the owner's", _confirm),
+    ):
+        inner = actions.add_parser(action, help=says)
+        inner.add_argument(
+            "named",
+            nargs="+",
+            metavar="ID",
+            help="id or name; with @ and the beginning (12 digits) of the checksum that --list "
+            "shows, only this very version",
+        )
+        if action == "reject":
+            inner.add_argument("--reason", default="", help="why, kept in the archived proposal")
+        else:
+            inner.add_argument("--yes", "-y", action="store_true", help="show it, but don't ask")
+        inner.add_argument(
+            "--as-owner",
+            action="store_true",
+            help="without a terminal: you say that it is you. Only for scripts of your own; each "
+            "ID needs its checksum then",
+        )
+        opening.add_format(inner)
+        opening.add_all(inner)
+        inner.set_defaults(run=act)
+
+
+# ---- the list and the sitting --------------------------------------------------------------------
+
+
+def _go_through(args: argparse.Namespace) -> int:
+    """List what waits, or decide on it at a terminal."""
+    sitting = owner.at_terminal() and not args.list and args.format == "text"
+    with opening.vault(args) as vault:
+        say = wording.words(vault.settings.language)
+        if args.relayed:
+            return _relayed(args, vault, say, sitting=sitting)
+        page = waiting.list_page(vault, InboxFilter(overdue_only=args.overdue), limit=_ALL)
+        if not sitting or not page.items:
+            return _list(args, vault, say, page)
+        session = Session(vault, owner.deciding(as_owner=False), say)
+        output.say(_waiting(vault, say, page))
+        _tell(session.proposals(page.items), say)
+    return output.OK
+
+
+def _list(args: argparse.Namespace, vault: Vault, say: Words, page: InboxPage) -> int:
+    overdue = sum(item.overdue for item in page.items)
+    output.emit(
+        args,
+        text="\n".join(_line(item, say) for item in page.items),
+        data={
+            "items": [_item(item) for item in page.items],
+            "total": page.total,
+            "overdue": overdue,
+            "remind": waiting.summary(vault).remind,
+        },
+    )
+    output.say(_waiting(vault, say, page))
+    if page.items:
+        output.say(say("how"))
+    return output.OK
+
+
+def _relayed(args: argparse.Namespace, vault: Vault, say: Words, *, sitting: bool) -> int:
+    rows = reviewing.relayed(vault)
+    if sitting and rows:
+        session = Session(vault, owner.deciding(as_owner=False), say)
+        output.say(say("relayed_waiting", count=len(rows)))
+        _tell(session.notes([row.id for row in rows]), say)
+        return output.OK
+    output.emit(
+        args,
+        text="\n".join(_note_line(row, say) for row in rows),
+        data={"items": [_note_item(row) for row in rows], "total": len(rows)},
+    )
+    output.say(say("relayed_waiting", count=len(rows)) if rows else say("relayed_none"))
+    return output.OK
+
+
+def _tell(tally: dict[Outcome, int], say: Words) -> None:
+    output.say(
+        say(
+            "tally",
+            approved=tally[Outcome.APPROVED],
+            rejected=tally[Outcome.REJECTED],
+            left=tally[Outcome.LEFT],
+        )
+    )
+
+
+# ---- named ones ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """One item as the command names it, perhaps in one version only."""
+
+    identifier: str
+    checksum: str
+
+    @classmethod
+    def parse(cls, text: str) -> _Named:
+        found = _NAMED.fullmatch(text)
+        return cls(found["identifier"], found["checksum"]) if found else cls(text, "")
+
+
+def _approve(args: argparse.Namespace) -> int:
+    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
+        review = reviewing.look(vault, named.identifier)
+        _require(review, named, caller)
+        _show(args, _sheet(say).proposal(review, _title(review)))
+        if not _agreed(args, say("approve_question", name=sheet.name(review.document))):
+            return None
+        done = reviewing.approve(vault, caller, review)
+        output.say(say("approved", name=sheet.name(done.memory), path=done.memory.path))
+        return {
+            "id": review.document.content.id,
+            "done": "approved",
+            "checksum": review.document.checksum.hex,
+            "memory": {"id": done.memory.content.id, "path": done.memory.path},
+        }
+
+    _require_question(args)
+    return _each(args, one)
+
+
+def _reject(args: argparse.Namespace) -> int:
+    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any]:
+        review = reviewing.look(vault, named.identifier)
+        _require(review, named, caller)
+        reviewing.reject(vault, caller, review, reason=args.reason)
+        output.say(say("rejected", name=sheet.name(review.document)))
+        return {
+            "id": review.document.content.id,
+            "done": "rejected",
+            "checksum": review.document.checksum.hex,
+        }
+
+    return _each(args, one)
+
+
+def _confirm(args: argparse.Namespace) -> int:
+    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
+        review = reviewing.look_at_note(vault, named.identifier)
+        _require(review, named, caller)
+        _show(args, _sheet(say).note(review, _title(review)))
+        if not _agreed(args, say("confirm_question", name=sheet.name(review.document))):
+            return None
+        note = reviewing.confirm(vault, caller, review)
+        output.say(say("confirmed", name=sheet.name(note)))
+        return {"id": note.content.id, "done": "confirmed", "checksum": note.checksum.hex}
+
+    _require_question(args)
+    return _each(args, one)
+
+
+def _each(
+    args: argparse.Namespace,
+    one: Callable[[Vault, Caller, _Named, Words], dict[str, Any] | None],
+) -> int:
+    """Decide on each named item by itself; what is refused is told, and the rest goes on."""
+    caller = owner.deciding(as_owner=args.as_owner)
+    results: list[dict[str, Any]] = []
+    refused = False
+    with opening.vault(args) as vault:
+        say = wording.words(vault.settings.language)
+        for named in map(_Named.parse, args.named):
+            try:
+                done = one(vault, caller, named, say)
+            except KeepMError as error:
+                refused = True
+                output.failure(error, as_json=False)
+                done = {"code": error.code, "message": error.message, "hint": error.next_step}
+                results.append({"named": named.identifier, "error": done})
+                continue
+            results.append({"named": named.identifier, **(done or {"done": "left"})})
+    if args.format == "json":
+        output.emit(args, text="", data={"items": results})
+    return output.USAGE if refused else output.OK
+
+
+def _require_question(args: argparse.Namespace) -> None:
+    if not owner.at_terminal() and not args.yes:
+        message = "is needed where nobody can be asked"
+        raise InvalidInput(
+            f"--yes {message}",
+            problems=[Problem("yes", message)],
+            hint="Decide on a terminal; for a script of your own see docs/cli.md.",
+        )
+
+
+def _require(review: ProposalReview | NoteReview, named: _Named, caller: Caller) -> None:
+    """Refuse another version than the one that was named; without a terminal one must be."""
+    if not named.checksum and caller.terminal != "tty":
+        message = "needs @ and the beginning of the checksum you decide on"
+        raise InvalidInput(
+            f"{named.identifier} {message}",
+            problems=[Problem("named", message)],
+            hint="`keepm review --list --format json` tells it: ID@CHECKSUM.",
+        )
+    reviewing.require_shown(review.document, named.checksum)
+
+
+def _agreed(args: argparse.Namespace, question: str) -> bool:
+    return bool(args.yes) or confirming.ask(question)
+
+
+def _show(args: argparse.Namespace, lines: Sequence[str]) -> None:
+    if owner.at_terminal():
+        output.say("\n".join(lines))
+
+
+def _sheet(say: Words) -> Sheet:
+    return Sheet.fitting(say, shutil.get_terminal_size((80, 24)).columns)
+
+
+def _title(review: ProposalReview | NoteReview) -> str:
+    return review.document.content.id
+
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+
+def _waiting(vault: Vault, say: Words, page: InboxPage) -> str:
+    if not page.items:
+        return say("none")
+    overdue = sum(item.overdue for item in page.items)
+    return say("waiting", count=page.total, overdue=overdue, days=vault.settings.inbox_review_days)
+
+
+def _line(item: InboxItem, say: Words) -> str:
+    row = item.row
+    late = f"  ({say('overdue')})" if item.overdue else ""
+    where = sheet.scope(row.scope, say)
+    return f"{row.id}  {row.kind}  {where}  {row.created[:10]}{late}\n    {visible.shown(row.name)}"
+
+
+def _note_line(row: NoteRow, say: Words) -> str:
+    return f"{row.id}  {row.kind}  {sheet.scope(row.scope, say)}\n    {visible.shown(row.name)}"
+
+
+def _item(item: InboxItem) -> dict[str, Any]:
+    row = item.row
+    return {
+        "id": row.id,
+        "name": row.name,
+        "kind": str(row.kind),
+        "scope": row.scope.label,
+        "project_id": row.scope.project_id,
+        "description": row.description,
+        "created": row.created,
+        "overdue": item.overdue,
+        "target_id": row.target_id,
+        "checksum": row.checksum,
+    }
+
+
+def _note_item(row: NoteRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "kind": str(row.kind) if row.kind else None,
+        "scope": row.scope.label,
+        "project_id": row.scope.project_id,
+        "updated": row.updated,
+        "checksum": row.checksum,
+    }

@@ -1,0 +1,277 @@
+"""The owner's decisions: on what was shown, and on nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from keepm.errors import (
+    ApprovalRequired,
+    ChecksumMismatch,
+    ContractMissing,
+    InvalidInput,
+    MalformedDocument,
+    WrongState,
+)
+from keepm.model.approval import Channel
+from keepm.model.memory import Claim, Kind
+from keepm.model.proposal import ProposalStatus, TargetAction
+from keepm.operations import inbox, memories, reviewing
+from keepm.operations.inbox import Suggestion
+from keepm.operations.reviewing import Warns
+from keepm.operations.vault import Caller, Vault
+from tests.operations.support import AGENT, Machine, claim, edit, events, look, proof
+
+OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
+
+
+def propose(vault: Vault, wanted: Claim | None = None, **more: object) -> str:
+    suggestion = Suggestion(wanted or claim(), "because", **more)  # type: ignore[arg-type]
+    return inbox.propose(vault, AGENT, suggestion).document.content.id
+
+
+def correction(vault: Vault, action: TargetAction = TargetAction.UPDATE) -> str:
+    """Make a note and a proposal that corrects it."""
+    memories.create(vault, AGENT, claim(body="Use npm.\n"))
+    return propose(
+        vault,
+        claim(body="Use pnpm.\n"),
+        target_identifier="build-command",
+        target_action=action,
+    )
+
+
+def sorts(review: reviewing.ProposalReview) -> set[Warns]:
+    return {each.sort for each in review.warnings}
+
+
+def channel(vault: Vault, name: str) -> str:
+    return memories.read(vault, name, max_chars=100).approved_via
+
+
+def test_an_approval_is_the_owners_and_tells_what_was_shown(vault: Vault) -> None:
+    review = reviewing.look(vault, propose(vault))
+    assert review.warnings == ()
+
+    done = reviewing.approve(vault, OWNER, review)
+
+    assert channel(vault, "build-command") == "owner-cli"
+    assert done.memory.content.approved_via is Channel.OWNER_CLI
+    event = events(vault)[-1]
+    assert (event.operation, event.channel) == ("promote", "owner-cli")
+    assert event.shown == review.document.checksum.hex
+    assert event.extra["terminal"] == "tty"
+
+
+def test_what_changed_since_it_was_shown_is_not_approved(vault: Vault, machine: Machine) -> None:
+    review = reviewing.look(vault, propose(vault))
+    path = machine.root / review.document.path
+    path.write_bytes(review.document.data + b"and more\n")
+    before = machine.files()
+
+    for decide in (reviewing.approve, reviewing.reject):
+        with pytest.raises(ChecksumMismatch):
+            decide(vault, OWNER, review)
+
+    assert machine.files() == before
+    again = reviewing.look(vault, review.document.content.id)
+    assert again.document.data == path.read_bytes()
+    reviewing.approve(vault, OWNER, again)
+
+
+def test_a_target_that_changed_since_it_was_shown_keeps_its_text(
+    vault: Vault, machine: Machine
+) -> None:
+    """Case 52: the approval is for the bytes that the person saw, the target's too."""
+    review = reviewing.look(vault, correction(vault))
+    assert review.target is not None
+    assert "-Use npm." in review.diff.splitlines()
+    assert "+Use pnpm." in review.diff.splitlines()
+    edited = review.target.data.replace(b"Use npm.", b"Changed by a human.")
+    (machine.root / review.target.path).write_bytes(edited)
+
+    with pytest.raises(ChecksumMismatch):
+        reviewing.approve(vault, OWNER, review)
+
+    assert (machine.root / review.target.path).read_bytes() == edited
+    again = reviewing.look(vault, review.document.content.id)
+    assert "-Changed by a human." in again.diff.splitlines()
+    done = reviewing.approve(vault, OWNER, again)
+    assert done.memory.content.claim.body == "Use pnpm."
+
+
+def test_a_look_of_any_length_needs_no_new_token(vault: Vault) -> None:
+    review = reviewing.look(vault, propose(vault))
+    other = reviewing.look(vault, review.document.content.id)
+    reviewing.edit(vault, OWNER, other, other.document.data.replace(b"The text", b"A text"))
+
+    with pytest.raises(ChecksumMismatch):
+        reviewing.approve(vault, OWNER, review)
+
+
+def test_a_supersession_shows_what_differs_and_takes_the_place(vault: Vault) -> None:
+    review = reviewing.look(vault, correction(vault, TargetAction.SUPERSEDE))
+    assert "+Use pnpm." in review.diff.splitlines()
+
+    done = reviewing.approve(vault, OWNER, review)
+
+    assert review.target is not None
+    assert done.memory.content.supersedes == (review.target.content.id,)
+
+
+def test_a_decided_proposal_is_not_decided_again(vault: Vault) -> None:
+    review = reviewing.look(vault, propose(vault))
+    done = reviewing.reject(vault, OWNER, review, reason="no")
+
+    assert done.document.content.status is ProposalStatus.REJECTED
+    assert done.document.content.rejection_reason == "no"
+    assert events(vault)[-1].channel == "owner-cli"
+    with pytest.raises(WrongState):
+        reviewing.look(vault, review.document.content.id)
+    with pytest.raises((ChecksumMismatch, WrongState)):
+        reviewing.approve(vault, OWNER, review)
+
+
+def test_what_speaks_against_it_is_said(vault: Vault, machine: Machine) -> None:
+    held = propose(vault, claim("held"))
+    machine.put(
+        "Memory/projects/widgets/held.md", "---\nid: n-1\nname: held\nkind: reference\n---\nx\n"
+    )
+    machine.put(
+        "Memory/Inbox/pending/projects/widgets/odd.md",
+        "---\nid: p-1\nname: odd\nkind: fix\nproposal_reason: r\ntarget_id: gone\n"
+        "target_action: update\n---\nseen\u202e\u200b\n",
+    )
+    look(vault)
+
+    assert Warns.SLOT_HELD in sorts(reviewing.look(vault, held))
+    review = reviewing.look(vault, "p-1")
+    assert {Warns.UNSEEN, Warns.REFUSED, Warns.TARGET_GONE} <= sorts(review)
+    unseen = [each.says for each in review.warnings if each.sort is Warns.UNSEEN]
+    assert unseen == ["U+202E x1 (9), U+200B x1 (9)"]
+    with pytest.raises(InvalidInput):
+        reviewing.approve(vault, OWNER, review)
+
+
+def test_a_contract_that_is_missed_blocks_the_approval(vault: Vault, machine: Machine) -> None:
+    machine.put(
+        "Memory/Inbox/pending/global/odd.md",
+        "---\nid: p-1\nname: odd\ndescription: d\nkind: preference\nproposal_reason: r\n---\nx\n",
+    )
+    look(vault)
+    review = reviewing.look(vault, "p-1")
+
+    assert sorts(review) == {Warns.REFUSED}
+    with pytest.raises(ContractMissing):
+        reviewing.approve(vault, OWNER, review)
+
+
+def test_a_damaged_proposal_is_shown_and_cannot_be_decided(vault: Vault, machine: Machine) -> None:
+    machine.put("Memory/Inbox/pending/global/odd.md", "---\nid: [\n---\nx\n")
+    look(vault)
+    review = reviewing.look(vault, "odd")
+
+    assert Warns.FINDING in sorts(review)
+    for decide in (reviewing.approve, reviewing.reject):
+        with pytest.raises(MalformedDocument):
+            decide(vault, OWNER, review)
+
+
+# ---- editing -------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_a_new_version_that_keeps_waiting(vault: Vault) -> None:
+    review = reviewing.look(vault, propose(vault))
+    data = review.document.data.replace(b"The text of", b"A better text of")
+    data = data.replace(b"kind: reference", b"kind: overview").replace(b"because", b"why not")
+
+    done = reviewing.edit(vault, OWNER, review, data).document.content
+
+    assert done.status is ProposalStatus.PENDING
+    assert done.claim.body == "A better text of build-command."
+    assert (done.claim.kind, done.reason) == (Kind.OVERVIEW, "why not")
+    assert events(vault)[-1].operation == "inbox_update"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (b"status: pending", b"status: promoted", "invalid_input"),
+        (b"origin: agent_inference", b"origin: me", "invalid_input"),
+        (b"id: ", b"id: x", "invalid_input"),
+        (b"kind: reference", b"kind: preference", "contract_missing"),
+        (b"The text", b"The \x1b text", "content_refused"),
+        (b"name: ", b"name: [", "malformed_document"),
+        (b"", b"", "invalid_input"),
+    ],
+)
+def test_an_edit_that_breaks_a_rule_changes_nothing(
+    vault: Vault, machine: Machine, old: bytes, new: bytes, code: str
+) -> None:
+    review = reviewing.look(vault, propose(vault))
+    before = machine.files()
+
+    with pytest.raises(InvalidInput) as refused:
+        reviewing.edit(vault, OWNER, review, review.document.data.replace(old, new, 1))
+
+    assert refused.value.code == code
+    assert machine.files() == before
+
+
+# ---- notes that stand on an agent's word ---------------------------------------------------------
+
+
+def test_a_note_on_an_agents_word_is_listed_until_the_owner_confirms_it(vault: Vault) -> None:
+    memories.create(vault, AGENT, claim())
+    memories.create(vault, OWNER, claim("mine"))
+    (row,) = reviewing.relayed(vault)
+    review = reviewing.look_at_note(vault, row.id)
+
+    done = reviewing.confirm(vault, OWNER, review)
+
+    assert done.content == replace(review.document.content, approved_via=Channel.OWNER_CLI)
+    assert channel(vault, "build-command") == "owner-cli"
+    assert reviewing.relayed(vault) == []
+    event = events(vault)[-1]
+    assert (event.operation, event.channel) == ("confirm", "owner-cli")
+    assert event.shown == review.document.checksum.hex
+    assert event.changes[0].before == review.document.checksum.hex
+    assert event.changes[0].after == done.checksum.hex
+    with pytest.raises(WrongState):
+        reviewing.look_at_note(vault, row.id)
+
+
+def test_a_confirmation_needs_a_persons_own_act_on_the_bytes_shown(
+    vault: Vault, machine: Machine
+) -> None:
+    made = memories.create(vault, AGENT, claim()).document
+    review = reviewing.look_at_note(vault, made.content.id)
+    with pytest.raises(ApprovalRequired):
+        reviewing.confirm(vault, AGENT, review)
+
+    (machine.root / made.path).write_bytes(made.data + b"more\n")
+    with pytest.raises(ChecksumMismatch):
+        reviewing.confirm(vault, OWNER, review)
+    assert [event.operation for event in events(vault)][:1] == ["create"]
+    assert "confirm" not in {event.operation for event in events(vault)}
+
+
+def test_an_agents_later_change_stands_on_its_word_again(vault: Vault) -> None:
+    made = memories.create(vault, AGENT, claim()).document
+    reviewing.confirm(vault, OWNER, reviewing.look_at_note(vault, made.content.id))
+
+    memories.update(
+        vault, AGENT, "build-command", edit(tags=("ci",)), proof(vault, "build-command")
+    )
+
+    assert [row.id for row in reviewing.relayed(vault)] == [made.content.id]
+
+
+def test_the_owner_can_discard_a_note_on_an_agents_word(vault: Vault) -> None:
+    made = memories.create(vault, AGENT, claim()).document
+
+    gone = reviewing.discard(vault, OWNER, reviewing.look_at_note(vault, made.content.id))
+
+    assert gone.trash_path.startswith("Memory/.trash/")
+    assert reviewing.relayed(vault) == []
