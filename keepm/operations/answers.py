@@ -28,7 +28,7 @@ class Explanation:
 class SearchItem:
     id: str
     name: str
-    kind: str
+    kind: str | None  # none: the metadata can't be read, or names no kind
     scope: str
     description: str
     snippet: str
@@ -68,7 +68,7 @@ class SearchAnswer:
 class CatalogItem:
     id: str
     name: str
-    kind: str
+    kind: str | None  # none: the metadata can't be read, or names no kind
     scope: str
     purpose: str
     is_stale: bool
@@ -116,7 +116,7 @@ class LinksAnswer:
 class ContextItem:
     id: str
     name: str
-    kind: str
+    kind: str | None  # none: the metadata can't be read, or names no kind
     scope: str
     via: str
     description: str

@@ -195,7 +195,7 @@ def _context_item(vault: Vault, candidate: _Candidate, text: str) -> ContextItem
     return ContextItem(
         id=row.id,
         name=row.name,
-        kind=str(row.kind),
+        kind=str(row.kind) if row.kind else None,
         scope=row.scope.label,
         via=candidate.via,
         description=row.description,

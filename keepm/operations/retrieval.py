@@ -109,7 +109,7 @@ def _item(vault: Vault, hit: Hit, *, explain: bool) -> SearchItem:
     return SearchItem(
         id=row.id,
         name=row.name,
-        kind=str(row.kind),
+        kind=str(row.kind) if row.kind else None,
         scope=row.scope.label,
         description=row.description,
         snippet=hit.snippet,
@@ -216,7 +216,7 @@ def _catalog_item(vault: Vault, found: NoteRow) -> CatalogItem:
     return CatalogItem(
         id=row.id,
         name=row.name,
-        kind=str(row.kind),
+        kind=str(row.kind) if row.kind else None,
         scope=row.scope.label,
         purpose=purpose(row.description),
         is_stale=is_stale(vault, row),

@@ -53,7 +53,9 @@ def test_a_damaged_note_is_found_and_shown_as_it_is(
 ) -> None:
     code, out = keepm.run("search", "lantern")
     assert code == 0
-    assert "damaged)" in out
+    assert "(global, damaged)" in out
+    (item,) = keepm.json("search", "lantern")["items"]
+    assert "kind" not in item
 
     code, out = keepm.run("read", "broken")
     assert code == 1
