@@ -63,7 +63,7 @@ def holders(
             " AND n.standing = 'sound' LIMIT ?",
             [*hashed, scope.key, _MOST_HOLDERS],
         ).fetchall()
-        found += [Holder(hashed[key], *rest) for key, *rest in notes]
+        found += [Holder(hashed[key], *named) for key, *named in notes]
         if with_proposals:
             proposals = connection.execute(
                 "SELECT l.key, p.id, p.name, p.path FROM proposal_likenesses AS l"  # noqa: S608
@@ -71,7 +71,10 @@ def holders(
                 f" WHERE l.key IN ({marks}) AND p.scope = ? AND p.status = 'pending' LIMIT ?",
                 [*hashed, scope.key, _MOST_HOLDERS],
             ).fetchall()
-            found += [Holder(hashed[key], *rest, True) for key, *rest in proposals]
+            found += [
+                Holder(hashed[key], each, name, path, is_proposal=True)
+                for key, each, name, path in proposals
+            ]
     return found
 
 

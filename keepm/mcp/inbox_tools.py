@@ -55,6 +55,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         sources: p.Sources | MISSING = MISSING,
         verified_at: p.VerifiedAt | MISSING = MISSING,
         source_ref: p.SourceRef | MISSING = MISSING,
+        allow_similar: p.AllowSimilar = False,
     ) -> ProposalMade:
         """Put your own inference into the Inbox, where the user decides. It is no memory before
         that. Never secrets."""
@@ -78,6 +79,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             source_ref=p.given(source_ref) or "",
             target_identifier=p.given(target_identifier),
             target_action=TargetAction(action) if action else None,
+            allow_similar=allow_similar,
         )
         return views.proposal_made(inbox.propose(vault, session.caller(), suggestion))
 

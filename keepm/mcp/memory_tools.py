@@ -57,6 +57,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         sources: p.Sources | MISSING = MISSING,
         verified_at: p.VerifiedAt | MISSING = MISSING,
         supersedes: p.Supersedes | MISSING = MISSING,
+        allow_similar: p.AllowSimilar = False,
     ) -> MemoryChanged:
         """Store what the user said or clearly confirmed. Your own inference goes to
         memory_propose instead. Never secrets."""
@@ -75,7 +76,13 @@ def register(server: FastMCP[Any], session: Session) -> None:
             verified_at=p.given(verified_at) or None,
         )
         return views.memory_changed(
-            memories.create(vault, session.caller(), claim, supersedes=p.listed(supersedes) or ())
+            memories.create(
+                vault,
+                session.caller(),
+                claim,
+                supersedes=p.listed(supersedes) or (),
+                allow_similar=allow_similar,
+            )
         )
 
     @tool(server, session, "Update a note", destroys=True, asks=Asks.WHEN_DEMANDED)

@@ -41,7 +41,7 @@ KindName = Annotated[
         "overview",
         "reference",
     ],
-    Field(description="Contract in the policy."),
+    Field(description="See the policy."),
 ]
 OnlyKind = Annotated[
     Literal[
@@ -57,10 +57,10 @@ OnlyKind = Annotated[
     ],
     Field(description="Only this kind."),
 ]
-LanguageName = Annotated[Literal["en", "zh"], Field(description="Text's language.")]
-Name = Annotated[str, Field(description="The slot: a stable topic, not the value.", max_length=120)]
-Description = Annotated[str, Field(description="One line: what the note answers.", max_length=600)]
-Body = Annotated[str, Field(description="Markdown, at most 16 KiB.", max_length=16384)]
+LanguageName = Annotated[Literal["en", "zh"], Field(description="Language.")]
+Name = Annotated[str, Field(description="A stable topic, not its value.", max_length=120)]
+Description = Annotated[str, Field(description="One line: what it answers.", max_length=600)]
+Body = Annotated[str, Field(description="Markdown, up to 16 KiB.", max_length=16384)]
 Tags = Annotated[
     list[Annotated[str, Field(max_length=48)]], Field(description="Tags.", max_length=12)
 ]
@@ -76,7 +76,7 @@ Supersedes = Annotated[
     list[Annotated[str, Field(max_length=240)]],
     Field(description="Replaced notes.", max_length=12),
 ]
-Pinned = Annotated[bool, Field(description="Always in memory_context.")]
+Pinned = Annotated[bool, Field(description="Always in context.")]
 VerifiedAt = Annotated[
     str,
     Field(
@@ -84,6 +84,7 @@ VerifiedAt = Annotated[
         pattern=r"^([\d-]{10})?$",
     ),
 ]
+AllowSimilar = Annotated[bool, Field(description="User wants both.")]
 Reason = Annotated[str, Field(description="Why remember it.", max_length=600)]
 SourceRef = Annotated[str, Field(description="Where it came up.", max_length=240)]
 Limit = Annotated[int, Field(description="Most items.", ge=1, le=100)]

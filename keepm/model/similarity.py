@@ -70,8 +70,13 @@ def title(name: str, rules: SamenessRules) -> Title:
         else:
             break
     words = _words(text, marks)
+    core = _joined(words)
+    if len(core) < rules.short_characters:
+        # A title may be of decoration alone.
+        core = identity.slot_key(text) or identity.slot_key(name)
+        words = [core]
     return Title(
-        core=_joined(words) or identity.slot_key(name),  # a title may be of decoration alone
+        core=core,
         tell="|".join(each for each in (tells["front"], tells["end"]) if each),
         words=tuple(_singular(word) for word in words),
         ordered=not rules.ordered.isdisjoint(words),

@@ -14,9 +14,10 @@ from keepm.model.document import Damaged, Document
 from keepm.model.layout import Shelf
 from keepm.model.memory import Claim, ClaimEdit
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import identifying, memories, reading, sync
+from keepm.operations import identifying, memories, reading, sameness, sync
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
+from keepm.operations.sameness import Alike, Surroundings
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
 from keepm.store.changes import ChangeSet, Create, Move, Replace
@@ -32,6 +33,7 @@ class Suggestion:
     source_ref: str = ""
     target_identifier: str | None = None
     target_action: TargetAction | None = None
+    allow_similar: bool = False  # the user wants it beside what says the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class ProposalWritten:
     token: str
     created: bool = True
     index_current: bool = True
+    similar: tuple[Alike, ...] = ()  # what it resembles and was let by
 
 
 def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWritten:
@@ -69,6 +72,8 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
         InvalidInput: naming every problem.
         AlreadyExists: the slot is held by an active note (give it as target) or by another
             pending proposal (update that one).
+        TooSimilar: a note or pending proposal is a near-duplicate.
+        ApprovalRequired: near-duplicates were let by too often.
         NotFound, AmbiguousIdentifier: the target.
     """
     proposal_id = vault.new_id()
@@ -89,9 +94,10 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
     )
     _check(vault, proposal)
     found: ProposalRow | None = None
+    similar: tuple[Alike, ...] = ()
 
     def plan(desk: Desk) -> Plan:
-        nonlocal found
+        nonlocal found, similar
         found = desk.pending_in_slot(claim)
         if found is not None:
             raise AlreadyExists(
@@ -101,6 +107,9 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
             )
         if target is None:
             _require_unheld(desk, claim)
+        similar = sameness.admit(
+            desk, caller, *_compared(proposal, target), allowed=suggestion.allow_similar
+        )
         new = replace(proposal, created=desk.at, updated=desk.at)
         path = layout.inbox_path(Shelf.PROPOSAL, claim.scope, claim.name, proposal_id)
         return Plan(
@@ -111,6 +120,7 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
                 object_id=proposal_id,
                 object_kind="proposal",
                 scope=claim.scope,
+                extra=sameness.noted(similar),
             ),
         )
 
@@ -123,9 +133,10 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
         return ProposalWritten(
             same, vault.tokens.issue(same.content.id, same.checksum), created=False
         )
-    return _written(
+    written = _written(
         vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
     )
+    return replace(written, similar=similar)
 
 
 def read(vault: Vault, identifier: str, *, max_chars: int) -> ProposalReading:
@@ -159,6 +170,7 @@ def update(
         WrongState: it was promoted or rejected.
         InvalidInput: a field is wrong, or the edit changes nothing.
         AlreadyExists: the new slot is taken.
+        TooSimilar: with the edit it is a near-duplicate, and no person confirmed that.
     """
     proposal_id = ""
 
@@ -191,6 +203,20 @@ def update(
                     hint="Choose another name, or work on that proposal.",
                     details={"id": rival.id, "name": rival.name},
                 )
+        similar = sameness.admit_decided(
+            desk,
+            caller,
+            old.id,
+            claim
+            if old.target_action is not TargetAction.UPDATE
+            # The note will keep its own name.
+            else replace(claim, name=old.claim.name),
+            Surroundings(
+                but=[each for each in (old.id, old.target_id) if each],
+                known=[old.claim],
+                inbox=True,
+            ),
+        )
         new = replace(new, updated=desk.at)
         data = codec.patch(document, new)
         path = layout.inbox_path(Shelf.PROPOSAL, claim.scope, claim.name, old.id)
@@ -207,6 +233,7 @@ def update(
                 object_id=old.id,
                 object_kind="proposal",
                 scope=claim.scope,
+                extra=sameness.noted(similar),
             ),
             (proof,),
         )
@@ -282,6 +309,18 @@ def _target(vault: Vault, suggestion: Suggestion) -> NoteRow | None:
     if suggestion.target_identifier is None:
         return None
     return identifying.note(vault, suggestion.target_identifier)
+
+
+def _compared(proposal: Proposal, target: NoteRow | None) -> tuple[Claim, Surroundings]:
+    """Return what a new proposal would make of a note, and what that comes from."""
+    claim = proposal.claim
+    if target is None:
+        return claim, Surroundings(but=[proposal.id], inbox=True)
+    there = replace(claim, name=target.name, aliases=target.aliases, body=target.body)
+    if proposal.target_action is TargetAction.UPDATE:
+        # The note keeps its name, and the aliases add up.
+        claim = replace(claim, name=there.name, aliases=(*there.aliases, *claim.aliases))
+    return claim, Surroundings(but=[proposal.id, target.id], known=[there], inbox=True)
 
 
 def _require_unheld(desk: Desk, claim: Claim) -> None:

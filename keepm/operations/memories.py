@@ -13,10 +13,11 @@ from keepm.markdown import memories as codec
 from keepm.model import identity, layout, memory
 from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Scope, Status
-from keepm.operations import freshness, identifying, provenance, reading, succession
+from keepm.operations import freshness, identifying, provenance, reading, sameness, succession
 from keepm.operations.freshness import SourceState
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
+from keepm.operations.sameness import Surroundings
 from keepm.operations.succession import Succession
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
@@ -92,14 +93,22 @@ def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> M
 
 
 def create(
-    vault: Vault, caller: Caller, claim: Claim, *, supersedes: tuple[str, ...] = ()
+    vault: Vault,
+    caller: Caller,
+    claim: Claim,
+    *,
+    supersedes: tuple[str, ...] = (),
+    allow_similar: bool = False,
 ) -> MemoryWritten:
     """Write a new note into a free slot, or in place of active notes (ids, names or aliases).
+
+    With `allow_similar` (the user said so) also beside one that says the same.
 
     Raises:
         InvalidInput: naming every problem of the claim; or as `succession.take_place`.
         ApprovalRequired: the caller's channel is below the minimum for a kind.
         AlreadyExists: an active note that doesn't give way holds the slot.
+        TooSimilar: such a note is a near-duplicate.
         NotFound, AmbiguousIdentifier, WrongState: of a note to supersede.
     """
     claim = normal(claim)
@@ -109,8 +118,19 @@ def create(
 
     def plan(desk: Desk) -> Plan:
         losers = succession.named(desk, supersedes)
+        changes = creation(desk, claim, note_id, caller=caller, losers=losers)
+        similar = sameness.admit(
+            desk,
+            caller,
+            claim,
+            Surroundings(
+                but=[loser.content.id for loser in losers],
+                known=[loser.content.claim for loser in losers],
+            ),
+            allowed=allow_similar,
+        )
         return Plan(
-            ChangeSet(creation(desk, claim, note_id, caller=caller, losers=losers)),
+            ChangeSet(changes),
             draft(
                 caller,
                 "create",
@@ -118,7 +138,10 @@ def create(
                 object_kind="memory",
                 scope=claim.scope,
                 approved=True,
-                extra=_replaced(loser.content.id for loser in losers),
+                extra={
+                    **_replaced(loser.content.id for loser in losers),
+                    **sameness.noted(similar),
+                },
             ),
         )
 

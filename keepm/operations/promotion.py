@@ -11,8 +11,9 @@ from keepm.model import proposal as rules
 from keepm.model.document import Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Status
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import freshness, identifying, inbox, memories
+from keepm.operations import freshness, identifying, inbox, memories, sameness
 from keepm.operations.mutation import Desk, Plan, draft, mutate
+from keepm.operations.sameness import Surroundings
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import Change, ChangeSet
 from keepm.tokens import WriteProof
@@ -55,6 +56,8 @@ def promote(
             proposal or the target; a proposal that corrects a note needs that note's proof.
         WrongState: it was decided already, or the target isn't active.
         AlreadyExists: the slot is held and no target was given.
+        TooSimilar: another active note is a near-duplicate, which was not let by when it was
+            proposed, and no person confirmed the promotion.
         InvalidInput: the claim no longer fits the rules.
     """
     memory_id = proposal_id = ""
@@ -72,6 +75,18 @@ def promote(
             # What guards the target's kind guards it from a proposal of another kind too.
             vault.approval.require(caller.channel, kind=aim.content.claim.kind)
         memory_id, changes = _into_memory(desk, caller, proposal, aim)
+        supersedes = proposal.target_action is TargetAction.SUPERSEDE
+        into = None if supersedes else aim
+        similar = sameness.admit_decided(
+            desk,
+            caller,
+            proposal.id,
+            proposal.claim if not into else merged(into.content.claim, proposal.claim),
+            Surroundings(
+                but=[aim.content.id] if aim else (),
+                known=[aim.content.claim] if aim else (),
+            ),
+        )
         filed = replace(
             proposal,
             status=ProposalStatus.PROMOTED,
@@ -93,6 +108,7 @@ def promote(
                     "target_id": aim.content.id if aim else "",
                     "source_ref_digest": hashlib.sha256(proposal.source_ref.encode()).hexdigest(),
                     "confirmation": str(caller.channel),
+                    **sameness.noted(similar),
                 },
             ),
             (proof, target.proof) if target else (proof,),

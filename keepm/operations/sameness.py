@@ -87,6 +87,30 @@ def admit(
     return found
 
 
+def admit_decided(
+    desk: Desk, caller: Caller, proposal_id: str, claim: Claim, around: Surroundings
+) -> tuple[Alike, ...]:
+    """Let a pending proposal's claim pass as it would become; return what was let by, as `admit`.
+
+    What it was let by to resemble when it was proposed, it may resemble; anything else needs a
+    person's own confirmation.
+
+    Raises:
+        TooSimilar.
+    """
+    return admit(
+        desk,
+        caller,
+        claim,
+        around,
+        allowed=caller.channel.rank >= Channel.HOST.rank,
+        permitted=permitted(desk.vault, proposal_id),
+        hint="Read the existing one and work on that (memory_inbox_promote takes it as "
+        "target_identifier), or reject this proposal and, if the user says that both are wanted, "
+        "propose it anew with allow_similar=true.",
+    )
+
+
 def noted(found: Iterable[Alike]) -> dict[str, str]:
     """Return what the ledger's event says of the likenesses that were let by."""
     ids = ",".join(each.id for each in found)

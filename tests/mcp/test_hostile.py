@@ -102,8 +102,8 @@ def test_a_name_makes_a_file_inside_or_none_at_all(
     agent: Tools, machine: Machine, outside: Path
 ) -> None:
     around = everything(machine.folder)
-    for path in PATHS:
-        makes_nothing_strange(agent, machine, path)
+    for number, path in enumerate(PATHS):
+        makes_nothing_strange(agent, machine, path, body=f"Text number {number}.")
     ours = (str(machine.root / "Memory"), str(machine.folder / "data"))
     assert all(each.startswith(ours) for each in everything(machine.folder) - around)
     for each in machine.files():
@@ -112,9 +112,9 @@ def test_a_name_makes_a_file_inside_or_none_at_all(
     assert sorted(everything(outside)) == [str(outside / "secret.md")]
 
 
-def makes_nothing_strange(agent: Tools, machine: Machine, path: str) -> None:
-    made = agent.call("create", **CLAIM, name=path)
-    proposed = agent.call("propose", **SUGGESTION, name=f"{path} too")
+def makes_nothing_strange(agent: Tools, machine: Machine, path: str, *, body: str) -> None:
+    made = agent.call("create", **{**CLAIM, "body": body}, name=path)
+    proposed = agent.call("propose", **SUGGESTION, name=f"{path} proposed")
     handed = agent.call("handoff_create", title=path, goal="g", current_state="s")
     if not made.is_error:
         assert agent.done("read", identifier=made["memory"]["id"])["memory"]["name"] == path.strip()
@@ -130,7 +130,7 @@ def test_a_source_is_a_path_of_the_repository_or_refused(agent: Tools, machine: 
 
 
 def looks_at_nothing_outside(agent: Tools, machine: Machine, path: str, *, name: str) -> None:
-    body = {"kind": "decision", "body": CONTRACT, "description": "d"}
+    body = {"kind": "decision", "body": f"{CONTRACT}- {name}\n", "description": "d"}
     made = agent.call("create", **body, name=name, sources=[path], verified_at="2026-11-29")
     assert made.code in {"", *DECLINED}
     assert_tells_nothing(made, machine)

@@ -59,7 +59,12 @@ def test_what_is_at_a_limit_or_below_is_stored_whole(agent: Tools, less: int) ->
     assert read["update_token"]
     assert made["checksum"] == read["checksum"]
 
-    wanted = {**suggestion(less), "name": "p" * (MEMORY.name_characters - less)}
+    wanted = {
+        **suggestion(less),
+        "name": "p" * (MEMORY.name_characters - less),
+        "body": "c" * (MEMORY.body_bytes - less),
+        "aliases": [f"p{alias[:-1]}" for alias in wanted["aliases"]],
+    }
     agent.done("propose", **wanted)
     proposal = agent.done("inbox_read", identifier=wanted["name"])
     assert {field: proposal["proposal"][field] for field in wanted} == wanted

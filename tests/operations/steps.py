@@ -131,7 +131,8 @@ def resolve(world: World, winner: str, loser: str, action: LoserAction) -> Step:
     )
 
 
-def propose(world: World, name: str, *, body: str = "text proposed") -> Step:
+def propose(world: World, name: str, *, body: str = "") -> Step:
+    body = body or f"proposed text of {name}"
     after = {**world.snapshot(), NEW: ("proposal", name, body, "widgets", "pending")}
     suggestion = Suggestion(claim(name, body=body), "seen")
     return Step(

@@ -150,7 +150,7 @@ def test_a_list_can_be_continued(vault: Vault) -> None:
     links = [retrieval.links(vault, "note-0", limit=3, offset=start) for start in (0, 3)]
     assert links[0].total == len(links[0].items) + len(links[1].items)
     reading = memories.read(vault, "note-0", max_chars=4, offset=2)
-    assert (reading.part.text, reading.part.offset, reading.part.total) == ("note", 2, 10)
+    assert (reading.part.text, reading.part.offset, reading.part.total) == ("note", 2, 12)
 
 
 def test_a_query_that_is_cut_is_said_to_be(vault: Vault) -> None:

@@ -478,9 +478,9 @@ def test_update_edits_what_a_note_supersedes(vault: Vault) -> None:
 
 def test_update_takes_over_the_slot_of_the_note_that_gives_way(vault: Vault) -> None:
     old = made(vault, "port").document.content.id
-    made(vault, "port-new")
+    made(vault, "port-candidate")
     takes = MemoryEdit(ClaimEdit(name="port"), supersedes=("port",))
-    memories.update(vault, AGENT, "port-new", takes, proof(vault, "port-new"))
+    memories.update(vault, AGENT, "port-candidate", takes, proof(vault, "port-candidate"))
     assert stored(vault, "port").supersedes == (old,)
 
 

@@ -21,7 +21,7 @@ def test_an_id_names_its_note_whatever_others_are_called(vault: Vault) -> None:
     made = memories.create(vault, AGENT, claim("first"))
     note_id = made.document.content.id
     memories.create(vault, AGENT, claim(note_id.upper()))
-    memories.create(vault, AGENT, claim("third", aliases=(note_id,)))
+    memories.create(vault, AGENT, claim("third", aliases=(note_id,)), allow_similar=True)
 
     assert memories.read(vault, note_id, max_chars=100).document.path == made.document.path
     assert memories.read(vault, note_id.upper(), max_chars=100).document.path == made.document.path
@@ -85,7 +85,7 @@ def test_a_slot_is_free_as_soon_as_its_note_is_renamed_by_hand(
 ) -> None:
     place = machine.root / memories.create(vault, AGENT, claim("first")).document.path
     place.write_text(place.read_text("utf-8").replace("name: first", "name: renamed"), "utf-8")
-    memories.create(vault, AGENT, claim("first"))
+    memories.create(vault, AGENT, claim("first", body="Another text.\n"))
 
     with pytest.raises(AlreadyExists):
         memories.create(vault, AGENT, claim("renamed"))

@@ -116,7 +116,7 @@ def _supersede(vault: Vault, machine: Machine) -> None:
 
 
 def _propose(vault: Vault, machine: Machine) -> None:
-    propose(vault, "another-idea")
+    propose(vault, "second-thought")
 
 
 def _promote(vault: Vault, machine: Machine) -> None:
