@@ -14,6 +14,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from keepm import config
+from keepm.agents import handshake
 from keepm.agents.hosts import ALL, DEFAULT
 from keepm.agents.report import Report, Row, State
 from keepm.cli import main, setup, wizard
@@ -156,6 +157,13 @@ def test_set_up_and_removed_with_the_real_server(
     assert (tmp_path / "vault" / "Memory").is_dir()
     assert Path(report["command"][0]).is_relative_to(sys.prefix)
     assert config.load().root == tmp_path / "vault"
+
+    # Case 64: what the owner took out by hand stays out, and serving writes no host's file.
+    (top / ".codex/hooks.json").unlink()
+    served = tree(top)
+    apart = handshake.host_environment(config.environment())
+    handshake.converse(tuple(report["command"]), apart, cwd=top)
+    assert tree(top) == served
 
     assert run("--remove", "--dry-run") == 0
     assert "-[mcp_servers.keepm]" in capsys.readouterr().out
