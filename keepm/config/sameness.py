@@ -32,6 +32,7 @@ class SamenessRules:
     numbers: tuple[tuple[str, str], ...]
     dropped: frozenset[str]
     dropped_signs: frozenset[str]
+    no_plurals: frozenset[str]
     ordered: frozenset[str]
     glued_letters: int
     short_characters: int
@@ -73,6 +74,7 @@ def _parsed(table: Mapping[str, Any]) -> SamenessRules:
         numbers=tuple(table["numbers"].items()),
         dropped=frozenset(titles["dropped"]),
         dropped_signs=frozenset(titles["dropped_signs"]),
+        no_plurals=frozenset(titles["no_plurals"]),
         ordered=frozenset(titles["ordered"]),
         glued_letters=titles["glued_letters"],
         short_characters=titles["short_characters"],

@@ -22,7 +22,12 @@ from keepm.model.memory import Claim
 
 _CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 # What parts words or only decorates a title. Signs that carry meaning aren't here: C++, C#, .env.
-_BLANK = r"\s_\-\u2010-\u2015\u2212,:;|~^'\"`?!()\[\]{}<>=、。·…‥《》「」『』【】〈〉〔〕〖〗•"
+_BLANK = (
+    r"\s_\-\u2010-\u2015\u2212,:;|~^'\"`?!()\[\]{}<>="
+    "、。·…‥“”‘’„‚«»‹›¡¿《》「」『』【】〈〉〔〕〖〗•"
+)
+_SIGNS = r"*+#&%$@/\\"  # mean something after a short word, as in C++, and nothing after a long one
+_MOST_CHARACTERS = 300  # of a title that are looked at: a name has 120, a hand-made one any number
 _DECORATION = frozenset(("So", "Sk", "Cf"))
 
 
@@ -53,7 +58,7 @@ class Title:
 def title(name: str, rules: SamenessRules) -> Title:
     """Take the marks off a title, to a fixpoint."""
     marks = _compiled(rules)
-    text = _folded(name, marks)
+    text = _folded(name[:_MOST_CHARACTERS], marks)
     tells = {"front": "", "end": ""}
     while True:
         for end, pattern in (("end", marks.end), ("front", marks.front)):
@@ -78,7 +83,7 @@ def title(name: str, rules: SamenessRules) -> Title:
     return Title(
         core=core,
         tell="|".join(each for each in (tells["front"], tells["end"]) if each),
-        words=tuple(_singular(word) for word in words),
+        words=tuple(word if word in rules.no_plurals else _singular(word) for word in words),
         ordered=not rules.ordered.isdisjoint(words),
     )
 
@@ -178,13 +183,10 @@ def _folded(name: str, marks: _Marks) -> str:
 
 
 def _words(text: str, marks: _Marks) -> list[str]:
+    text = marks.signs.sub("", text)
     words = [word.rstrip(".") or word for word in re.split(f"[{_BLANK}]+", text) if word]
     kept = [w for w in words[:-1] if w not in marks.rules.dropped] + words[-1:]
-    return [_without_fillers(word, marks) for word in kept]
-
-
-def _without_fillers(word: str, marks: _Marks) -> str:
-    return marks.filler.sub("", word) if marks.filler else word
+    return [marks.filler.sub("", word) for word in kept]
 
 
 def _joined(words: list[str]) -> str:
@@ -246,7 +248,8 @@ class _Marks:
     front: re.Pattern[str]
     end: re.Pattern[str]
     solid: re.Pattern[str]  # something that is no blank
-    filler: re.Pattern[str] | None
+    filler: re.Pattern[str]
+    signs: re.Pattern[str]  # at the end of a long word, or before one
     numbers: dict[str, str]
     lookalikes: dict[int, int]
 
@@ -260,6 +263,8 @@ def _compiled(rules: SamenessRules) -> _Marks:
     number_words = [_literal(tuple(word for word, _ in rules.numbers))]
     # Lazy before the mark: brackets may belong to it.
     before, after, edge = f"[{_BLANK}]*?", f"[{_BLANK}]*", f"[{_BLANK}{_CJK}]"
+    trailing = f"[{_BLANK}.{_SIGNS}]*$"
+    fillers = "".join(sorted(rules.dropped_signs))
     letters = "[a-z]" * rules.glued_letters
     front = (
         f"^{before}(?:"
@@ -271,15 +276,18 @@ def _compiled(rules: SamenessRules) -> _Marks:
         f"(?:(?<={edge})|(?<=^))"
         f"(?:{_any(plain + end_words)}|(?P<tell>{_any(tells + number_words)}))"
         f"|(?<={letters})(?P<glued>v?\\d{{1,2}})"
-        f"|{_literal((*rules.signs, *rules.end_signs))})[{_BLANK}.]*$"
+        f"|[{fillers}]?{_literal((*rules.signs, *rules.end_signs))}){trailing}"
     )
-    fillers = re.escape("".join(sorted(rules.dropped_signs)))
     return _Marks(
         rules=rules,
         front=re.compile(front),
         end=re.compile(end),
         solid=re.compile(f"[^{_BLANK}.]"),
-        filler=re.compile(f"(?<=[{_CJK}])[{fillers}](?=[{_CJK}])") if fillers else None,
+        filler=re.compile(f"(?<=[{_CJK}])[{fillers}](?=[{_CJK}])"),
+        signs=re.compile(
+            f"(?<={letters})[{_SIGNS}]+(?=[{_BLANK}]|$)|(?:(?<=[{_BLANK}])|^)[*+#&]+(?={letters})"
+            f"|(?<=[{_CJK}])[{_SIGNS}]+$"
+        ),
         numbers=dict(rules.numbers),
         lookalikes=dict(rules.lookalikes),
     )
