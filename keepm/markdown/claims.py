@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from keepm.markdown import frontmatter
 from keepm.markdown.fields import BAD_ID, NO_ID, Fields
 from keepm.markdown.frontmatter import SECOND_BLOCK, Parsed, Value
-from keepm.model.document import AnyDocument, Severity
+from keepm.model.document import AnyDocument, Finding, Severity
 from keepm.model.memory import Claim, Kind, Scope, distinct
 
 BODY_LIMIT = 16384  # bytes; the default for callers that hold no policy
@@ -90,7 +90,12 @@ def parsed_for_change(document: AnyDocument) -> Parsed:
     Raises:
         MalformedDocument: it has no id of its own, or a second block follows its first.
     """
-    blocked = tuple(f for f in document.findings if f.code in _UNCHANGEABLE)
+    blocked = unchangeable(document.findings)
     if blocked:
         raise frontmatter.malformed(blocked)
     return frontmatter.parse(document.data)
+
+
+def unchangeable(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that stand in the way of any change by us."""
+    return tuple(each for each in findings if each.code in _UNCHANGEABLE)

@@ -38,6 +38,8 @@ class Arguments(Middleware):
             )
 
 
+_MOST_PROBLEMS = 20
+
 _WORDS = {
     "missing": "is required",
     "missing_argument": "is required",
@@ -58,7 +60,11 @@ def _refused(error: ValidationError) -> ToolResult:
     cause = error.__cause__
     problems: list[dict[str, Any]] = []
     if isinstance(cause, pydantic.ValidationError):
-        problems = [_problem(dict(each)) for each in cause.errors(include_url=False)]
+        found = cause.errors(include_url=False)
+        problems = [_problem(dict(each)) for each in found[:_MOST_PROBLEMS]]
+        if len(found) > _MOST_PROBLEMS:
+            more = f"{len(found) - _MOST_PROBLEMS} further arguments don't fit either"
+            problems.append({"field": "…", "code": "invalid_input", "message": more})
     codes = {problem["code"] for problem in problems}
     code = codes.pop() if len(codes) == 1 else "invalid_input"
     return results.refusal(

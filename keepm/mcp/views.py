@@ -90,6 +90,7 @@ class MemoryGone:
 
 
 TRUNCATED = "Only a complete read gives a token: read again with max_chars of at least total_chars."
+UNCHANGEABLE = "This file can be read but not changed by KeepM; the findings say what to mend."
 RAW = "This file's metadata can't be read; it is shown raw and can be mended only in an editor."
 
 
@@ -113,7 +114,7 @@ def memory_read(reading: MemoryReading) -> MemoryRead:
             _note(document), body=part.text, state=reading.source_state, via=reading.approved_via
         )
         view = dataclasses.replace(view, superseded_by=list(reading.superseded_by) or None)
-        step = None if part.complete else TRUNCATED
+        step = None if reading.token else UNCHANGEABLE if part.complete else TRUNCATED
     return MemoryRead(
         notice=NOTICE,
         memory=view,

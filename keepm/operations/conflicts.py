@@ -18,7 +18,7 @@ from keepm.model.checksum import Checksum
 from keepm.model.document import Document
 from keepm.model.memory import ClaimEdit, Memory, Status
 from keepm.model.resolution import LoserAction, Resolution
-from keepm.operations import identifying, memories, showing, succession
+from keepm.operations import drafting, identifying, memories, showing, succession
 from keepm.operations.mutation import Desk, Plan, draft, mutate, preview
 from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
@@ -221,7 +221,7 @@ def _give_way(
         case LoserAction.DELETE:
             # In the trash the note says why it lies there, also when it is restored.
             after = _kept(desk, caller, loser, ruling, status=loser.content.status)
-            trashed = memories.to_trash(desk, loser)
+            trashed = drafting.to_trash(desk, loser)
             return winner, after, replace(trashed, data=codec.patch(loser, after))
 
 

@@ -14,7 +14,7 @@ from keepm.model.document import Damaged, Document
 from keepm.model.layout import Shelf
 from keepm.model.memory import Claim, ClaimEdit
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import identifying, memories, reading, sameness, sync
+from keepm.operations import drafting, identifying, reading, sameness, sync
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Alike, Surroundings
@@ -77,7 +77,7 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
         NotFound, AmbiguousIdentifier: the target.
     """
     proposal_id = vault.new_id()
-    claim = memories.normal(suggestion.claim)
+    claim = drafting.normal(suggestion.claim)
     sync.refresh(vault)
     target = _target(vault, suggestion)
     if target is not None and target.scope != claim.scope:
@@ -180,7 +180,7 @@ def update(
         old = document.content
         proposal_id = old.id
         rules.require_pending(old, to="changed")
-        claim = memories.normal(memory.apply(old.claim, edit.claim))
+        claim = drafting.normal(memory.apply(old.claim, edit.claim))
         if claim.slot != old.claim.slot:
             # A proposal was never memory: its former name is nobody's handle.
             claim = replace(claim, aliases=tuple(a for a in claim.aliases if a != old.claim.name))

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from keepm.errors import AlreadyExists, InvalidInput, WrongState
-from keepm.index import catalog, graph
+from keepm.errors import InvalidInput, WrongState
+from keepm.index import graph
 from keepm.index.graph import Direction
-from keepm.markdown import bodies
-from keepm.markdown import memories as codec
-from keepm.model import identity, layout, memory
-from keepm.model.document import AnyDocument, Damaged, Document
-from keepm.model.memory import Claim, ClaimEdit, Memory, Scope, Status
-from keepm.operations import freshness, identifying, provenance, reading, sameness, succession
+from keepm.markdown import bodies, claims
+from keepm.model import memory
+from keepm.model.document import Damaged, Document
+from keepm.model.memory import Claim, ClaimEdit, Memory, Status
+from keepm.operations import (
+    drafting,
+    freshness,
+    identifying,
+    provenance,
+    reading,
+    sameness,
+    succession,
+)
 from keepm.operations.freshness import SourceState
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Surroundings
 from keepm.operations.succession import Succession
 from keepm.operations.vault import Caller, Vault
-from keepm.store import reader
-from keepm.store.changes import Change, ChangeSet, Create, Move, Replace
+from keepm.store.changes import ChangeSet
 from keepm.tokens import WriteProof
 
 
@@ -79,12 +85,18 @@ def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> M
     note = identifying.as_memory(document)
     claim = note.content.claim
     part = reading.part(claim.body, max_chars=max_chars, offset=offset)
-    findings = (*note.findings, *succession.circle(vault, note.content))
+    channel = provenance.channel(vault, note)
+    findings = (
+        *note.findings,
+        *provenance.findings(note.content, channel),
+        *succession.circle(vault, note.content),
+    )
+    usable = part.complete and not claims.unchangeable(note.findings)
     return MemoryReading(
         document=replace(note, findings=findings),
         part=part,
-        token=vault.tokens.issue(note.content.id, note.checksum) if part.complete else None,
-        approved_via=provenance.channel(vault, note),
+        token=vault.tokens.issue(note.content.id, note.checksum) if usable else None,
+        approved_via=channel,
         source_state=freshness.state(
             vault, claim.scope, claim.sources, dict(note.content.source_digests)
         ),
@@ -111,14 +123,14 @@ def create(
         TooSimilar: such a note is a near-duplicate.
         NotFound, AmbiguousIdentifier, WrongState: of a note to supersede.
     """
-    claim = normal(claim)
+    claim = drafting.normal(claim)
     memory.check(claim, vault.policy, today=vault.today())
     vault.approval.require(caller.channel, kind=claim.kind)
     note_id = vault.new_id()
 
     def plan(desk: Desk) -> Plan:
         losers = succession.named(desk, supersedes)
-        changes = creation(desk, claim, note_id, caller=caller, losers=losers)
+        changes = drafting.creation(desk, claim, note_id, caller=caller, losers=losers)
         similar = sameness.admit(
             desk,
             caller,
@@ -150,38 +162,6 @@ def create(
     return _written(vault, written, index_current=receipt.index_current)
 
 
-def creation(
-    desk: Desk,
-    claim: Claim,
-    note_id: str,
-    *,
-    caller: Caller,
-    losers: Sequence[Document[Memory]] = (),
-    reason: str | None = None,
-) -> tuple[Change, ...]:
-    """Plan the file of a new note in a free slot, and the changes of the notes it supersedes.
-
-    Raises:
-        AlreadyExists: another active note holds the slot.
-        InvalidInput, WrongState, ApprovalRequired: as `succession.take_place`.
-    """
-    note = Memory(
-        id=note_id,
-        claim=claim,
-        status=Status.ACTIVE,
-        created=desk.at,
-        updated=desk.at,
-        source_digests=freshness.record(desk.vault, claim.scope, claim.sources)
-        if claim.verified_at
-        else (),
-        approved_via=caller.channel,
-    )
-    taken = succession.take_place(desk, caller, note, losers, field="supersedes", reason=reason)
-    require_free_slot(desk, claim, but=taken.winner.supersedes)
-    path = free_path(desk, claim.scope, claim.name)
-    return (Create(path, codec.render(taken.winner)), *taken.changes)
-
-
 def update(
     vault: Vault, caller: Caller, identifier: str, edit: MemoryEdit, proof: WriteProof
 ) -> MemoryWritten:
@@ -206,7 +186,7 @@ def update(
             vault.approval.require(caller.channel, kind=kind)
         new = replace(new, updated=desk.at, approved_via=caller.channel)
         return Plan(
-            ChangeSet((replacement(desk, document, new), *taken.changes)),
+            ChangeSet((drafting.replacement(desk, document, new), *taken.changes)),
             draft(
                 caller,
                 "update",
@@ -238,7 +218,7 @@ def delete(vault: Vault, caller: Caller, identifier: str, proof: WriteProof) -> 
         document = desk.memory(identifier, proof)
         note = document.content
         vault.approval.require(caller.channel, kind=note.claim.kind)
-        change = to_trash(desk, document)
+        change = drafting.to_trash(desk, document)
         gone = MemoryDeleted(
             id=note.id,
             name=note.claim.name,
@@ -263,26 +243,6 @@ def delete(vault: Vault, caller: Caller, identifier: str, proof: WriteProof) -> 
     return gone
 
 
-# ---- parts of plans, shared with promotion -----------------------------------------------------
-
-
-def normal(claim: Claim) -> Claim:
-    """Return the claim as it is read back: trimmed, and lists without twins."""
-    return replace(
-        claim,
-        name=claim.name.strip(),
-        description=claim.description.strip(),
-        body=bodies.trimmed(claim.body),
-        tags=memory.distinct(claim.tags),
-        aliases=tuple(
-            alias
-            for alias in memory.distinct(claim.aliases)
-            if identity.slot_key(alias) != claim.slot
-        ),
-        sources=memory.distinct(claim.sources, fold=False),
-    )
-
-
 def edited(desk: Desk, old: Memory, edit: MemoryEdit, *, supersedes: tuple[str, ...]) -> Memory:
     """Apply an edit, with the list of what the note supersedes now, and check the result.
 
@@ -303,7 +263,7 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit, *, supersedes: tuple[str, 
     if status is Status.ACTIVE and (
         (claim.slot, claim.scope, status) != (old.claim.slot, old.claim.scope, old.status)
     ):
-        require_free_slot(desk, claim, but=(old.id, *supersedes))
+        drafting.require_free_slot(desk, claim, but=(old.id, *supersedes))
     digests = old.source_digests
     if changes.verified_at is not None:
         digests = (
@@ -336,55 +296,6 @@ def _require_step(old: Status, new: Status) -> None:
             hint="Update can archive an active note and make an archived one active.",
             details={"status": str(old)},
         )
-
-
-def require_free_slot(desk: Desk, claim: Claim, *, but: Collection[str] = ()) -> None:
-    """Refuse a slot that another active note of the same scope holds, `but` these ids apart.
-
-    Raises:
-        AlreadyExists: naming that note.
-    """
-    holder = desk.slot_holder(claim, but=but)
-    if holder is not None:
-        raise AlreadyExists(
-            f"the slot '{claim.name}' is held by an active note",
-            details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
-        )
-
-
-def free_path(desk: Desk, scope: Scope, name: str, *, folder: str | None = None) -> str:
-    """Return a path for a slot's note that no file has, also where case doesn't count."""
-    slot = identity.slot_key(name)
-    taken = {
-        identity.file_key(row.path) for row in catalog.find_slot(desk.vault.database, slot, scope)
-    }
-    attempt = 1
-    while True:
-        path = layout.memory_path(scope, name, attempt=attempt)
-        if folder is not None:
-            path = f"{folder}/{path.rsplit('/', 1)[-1]}"
-        if identity.file_key(path) not in taken and reader.state(desk.vault.root, path) is None:
-            return path
-        attempt += 1
-
-
-def replacement(desk: Desk, document: Document[Memory], new: Memory) -> Change:
-    """Plan a note's new version, in a new place if its slot or scope changed."""
-    old = document.content
-    data = codec.patch(document, new)
-    if (new.claim.slot, new.claim.scope) == (old.claim.slot, old.claim.scope):
-        return Replace(document.path, data, document.checksum)
-    # People sort notes into sub-folders: a renamed note stays in its folder.
-    kept = document.path.rsplit("/", 1)[0] if new.claim.scope == old.claim.scope else None
-    path = free_path(desk, new.claim.scope, new.claim.name, folder=kept)
-    return Move(document.path, path, data, document.checksum)
-
-
-def to_trash(desk: Desk, document: AnyDocument) -> Move:
-    """Plan a file's way to the trash, with its bytes as they are."""
-    stamp = desk.at.replace("-", "").replace(":", "")
-    target = layout.trash_path(document.path, stamp=stamp, transaction_id=desk.transaction_id)
-    return Move(document.path, target, document.data, document.checksum)
 
 
 def linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:

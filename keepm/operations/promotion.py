@@ -11,7 +11,7 @@ from keepm.model import proposal as rules
 from keepm.model.document import Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Status
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import freshness, identifying, inbox, memories, sameness
+from keepm.operations import drafting, freshness, identifying, inbox, sameness
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.sameness import Surroundings
 from keepm.operations.vault import Caller, Vault
@@ -162,10 +162,10 @@ def _into_memory(
     """Plan the formal notes' part; return the id of the note that holds the claim afterwards."""
     if aim is None:
         new_id = desk.vault.new_id()
-        return new_id, memories.creation(desk, proposal.claim, new_id, caller=caller)
+        return new_id, drafting.creation(desk, proposal.claim, new_id, caller=caller)
     if proposal.target_action is TargetAction.SUPERSEDE:
         new_id = desk.vault.new_id()
-        return new_id, memories.creation(
+        return new_id, drafting.creation(
             desk,
             proposal.claim,
             new_id,
@@ -185,7 +185,7 @@ def _into_memory(
         source_digests=digests,
         approved_via=caller.channel,
     )
-    return aim.content.id, (memories.replacement(desk, aim, new),)
+    return aim.content.id, (drafting.replacement(desk, aim, new),)
 
 
 def merged(old: Claim, new: Claim) -> Claim:
@@ -208,4 +208,4 @@ def merged(old: Claim, new: Claim) -> Claim:
             verified_at=new.verified_at,
         ),
     )
-    return memories.normal(text)
+    return drafting.normal(text)

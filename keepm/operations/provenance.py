@@ -5,7 +5,7 @@ from __future__ import annotations
 from keepm.index import versions
 from keepm.model import memory
 from keepm.model.approval import Channel
-from keepm.model.document import Document
+from keepm.model.document import Document, Finding, Severity
 from keepm.model.memory import Memory
 from keepm.operations.vault import Vault
 
@@ -26,3 +26,16 @@ def channel(vault: Vault, document: Document[Memory]) -> Channel:
     if note.approved_via is None and memory.is_date(note.created):
         return Channel.IMPORT
     return Channel.OWNER_EDIT
+
+
+def findings(note: Memory, channel: Channel) -> tuple[Finding, ...]:
+    """Return the finding of a note that claims another channel than the ledger knows."""
+    if note.approved_via in (None, channel):
+        return ()
+    return (
+        Finding(
+            "approval_mismatch",
+            f"says approved_via '{note.approved_via}', but these bytes came by '{channel}'",
+            severity=Severity.INFO,
+        ),
+    )

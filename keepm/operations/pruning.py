@@ -9,7 +9,7 @@ from keepm.index import catalog
 from keepm.index.rows import ProposalRow
 from keepm.markdown import documents
 from keepm.model.proposal import ProposalStatus
-from keepm.operations import identifying, memories, sync, waiting
+from keepm.operations import drafting, identifying, sync, waiting
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
@@ -55,7 +55,7 @@ def prune(vault: Vault, caller: Caller, *, older_than_days: int, token: str) -> 
         for row in rows:
             data = reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
             document = identifying.as_proposal(documents.read(row.path, data))
-            moves.append(memories.to_trash(desk, document))
+            moves.append(drafting.to_trash(desk, document))
         moved[:] = rows
         return Plan(
             ChangeSet(tuple(moves)),
