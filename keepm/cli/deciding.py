@@ -13,9 +13,10 @@ from keepm.cli.sheet import Sheet, name
 from keepm.cli.wording import Words
 from keepm.errors import ChecksumMismatch, InvalidInput, KeepMError, NotFound, WrongState
 from keepm.model import visible
-from keepm.operations import reviewing
-from keepm.operations.reviewing import NoteReview, ProposalReview
+from keepm.operations import reviewing, vouching
+from keepm.operations.reviewing import ProposalReview
 from keepm.operations.vault import Caller, Vault
+from keepm.operations.vouching import NoteReview
 from keepm.operations.waiting import InboxItem
 
 
@@ -60,7 +61,7 @@ class Session:
         def one(place: int) -> Outcome:
             title = self.words("note_title", number=place + 1, total=len(ids))
             try:
-                review = reviewing.look_at_note(self.vault, ids[place])
+                review = vouching.look(self.vault, ids[place])
             except (NotFound, WrongState):
                 self._say("gone", name=ids[place])
                 return Outcome.LEFT
@@ -172,14 +173,14 @@ class Session:
         count = len(review.warnings)
         if count and not self._agrees("sure", count=count):
             return None
-        reviewing.confirm(self.vault, self.caller, review)
+        vouching.confirm(self.vault, self.caller, review)
         self._say("confirmed", name=name(review.document))
         return Outcome.APPROVED
 
     def _discard(self, review: NoteReview) -> Outcome | None:
         if not self._agrees("trash_question", name=name(review.document)):
             return None
-        reviewing.discard(self.vault, self.caller, review)
+        vouching.discard(self.vault, self.caller, review)
         self._say("trashed", name=name(review.document))
         return Outcome.REJECTED
 

@@ -16,9 +16,10 @@ from keepm.cli.wording import Words
 from keepm.errors import InvalidInput, KeepMError, Problem
 from keepm.index.rows import NoteRow
 from keepm.model import visible
-from keepm.operations import reviewing, waiting
-from keepm.operations.reviewing import NoteReview, ProposalReview
+from keepm.operations import reviewing, vouching, waiting
+from keepm.operations.reviewing import ProposalReview
 from keepm.operations.vault import Caller, Vault
+from keepm.operations.vouching import NoteReview
 from keepm.operations.waiting import InboxFilter, InboxItem, InboxPage
 
 _NAMED = re.compile(r"(?P<identifier>.+)@(?P<checksum>[0-9a-f]{12,64})", re.DOTALL)
@@ -46,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--relayed", action="store_true", help="notes on an agent's word alone")
     parser.add_argument("--overdue", action="store_true", help="only proposals that wait too long")
     opening.add_format(parser)
-    opening.add_all(parser)
+    opening.add_scope(parser)
     parser.set_defaults(run=_go_through)
     actions = parser.add_subparsers(metavar="ACTION")
     for action, says, act in (
@@ -73,7 +74,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             "ID needs its checksum then",
         )
         opening.add_format(inner)
-        opening.add_all(inner)
+        opening.add_scope(inner)
         inner.set_defaults(run=act)
 
 
@@ -115,7 +116,7 @@ def _list(args: argparse.Namespace, vault: Vault, say: Words, page: InboxPage) -
 
 
 def _relayed(args: argparse.Namespace, vault: Vault, say: Words, *, sitting: bool) -> int:
-    rows = reviewing.relayed(vault)
+    rows = vouching.relayed(vault)
     if sitting and rows:
         session = Session(vault, owner.deciding(as_owner=False), say)
         output.say(say("relayed_waiting", count=len(rows)))
@@ -194,12 +195,12 @@ def _reject(args: argparse.Namespace) -> int:
 
 def _confirm(args: argparse.Namespace) -> int:
     def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
-        review = reviewing.look_at_note(vault, named.identifier)
+        review = vouching.look(vault, named.identifier)
         _require(review, named, caller)
         _show(args, _sheet(say).note(review, _title(review)))
         if not _agreed(args, say("confirm_question", name=sheet.name(review.document))):
             return None
-        note = reviewing.confirm(vault, caller, review)
+        note = vouching.confirm(vault, caller, review)
         output.say(say("confirmed", name=sheet.name(note)))
         return {"id": note.content.id, "done": "confirmed", "checksum": note.checksum.hex}
 

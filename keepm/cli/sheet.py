@@ -15,7 +15,8 @@ from keepm.model.document import AnyDocument, Damaged
 from keepm.model.memory import Claim, Memory
 from keepm.model.proposal import Proposal
 from keepm.model.scope import Scope
-from keepm.operations.reviewing import NoteReview, Notice, ProposalReview
+from keepm.operations.reviewing import Notice, ProposalReview
+from keepm.operations.vouching import NoteReview
 
 _LEAST, _MOST = 40, 100
 

@@ -1,4 +1,4 @@
-"""All tools of the server, in the order in which hosts list them."""
+"""All tools of the server, in the order in which hosts list them, and its prompt."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from keepm.mcp import (
     handoff_tools,
     inbox_tools,
     memory_tools,
+    prompts,
     retrieval_tools,
 )
 from keepm.mcp.session import Session
 
 
 def furnish(server: FastMCP[Any], session: Session) -> None:
-    """Put every tool on the server."""
+    """Put every tool and the prompt on the server."""
     retrieval_tools.register(server, session)
     memory_tools.register(server, session)
     conflict_tools.register(server, session)
     inbox_tools.register(server, session)
     handoff_tools.register(server, session)
+    prompts.register(server, session)

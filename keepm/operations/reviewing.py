@@ -10,25 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from typing import Any
 
-from keepm.errors import ApprovalRequired, ChecksumMismatch, InvalidInput, KeepMError, WrongState
-from keepm.index import catalog, versions
-from keepm.index.rows import NoteRow
+from keepm.errors import (
+    ChecksumMismatch,
+    InvalidInput,
+    KeepMError,
+    Problem,
+    refuse_if_any,
+)
+from keepm.index import catalog
 from keepm.markdown import documents
 from keepm.markdown import memories as codec
-from keepm.model import contracts, memory
+from keepm.model import contracts, memory, screening
 from keepm.model import proposal as rules
-from keepm.model.approval import Channel
 from keepm.model.document import AnyDocument, Damaged, Document
-from keepm.model.memory import ClaimEdit, Memory, Status
+from keepm.model.memory import Claim, ClaimEdit, Memory, Status
 from keepm.model.proposal import Proposal, TargetAction
 from keepm.model.visible import unseen
-from keepm.operations import history, identifying, inbox, memories, promotion, provenance, reading
+from keepm.operations import (
+    history,
+    identifying,
+    inbox,
+    promotion,
+    reading,
+    sameness,
+)
 from keepm.operations.inbox import ProposalWritten, SuggestionEdit
-from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.promotion import Promoted, Target
+from keepm.operations.sameness import Surroundings
 from keepm.operations.vault import Caller, Vault
-from keepm.store.changes import ChangeSet, Replace
 from keepm.tokens import WriteProof
 
 _LISTED = 8  # so many sorts of unseen characters are named
@@ -40,7 +51,9 @@ class Warns(StrEnum):
     UNSEEN = "unseen"  # characters that nobody sees, or that move others
     FINDING = "finding"
     REFUSED = "refused"  # a rule that an approval would be refused for
+    ADVICE = "advice"  # it speaks to an assistant as if it could give orders
     SLOT_HELD = "slot_held"
+    SIMILAR = "similar"  # to a note, or to another proposal
     TARGET_GONE = "target_gone"
     TARGET_NOT_ACTIVE = "target_not_active"
 
@@ -63,14 +76,6 @@ class ProposalReview:
     warnings: tuple[Notice, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoteReview:
-    """A formal note that stands on an agent's word alone."""
-
-    document: Document[Memory]
-    warnings: tuple[Notice, ...]
-
-
 def look(vault: Vault, identifier: str) -> ProposalReview:
     """Read a pending proposal and its target for a decision.
 
@@ -79,15 +84,12 @@ def look(vault: Vault, identifier: str) -> ProposalReview:
         WrongState: it was decided already.
     """
     document = reading.current(vault, identifier, identifying.proposal_path)
-    content = document.content
-    if isinstance(content, Damaged):
-        return ProposalReview(
-            replace(document, content=content), None, "", tuple(_of_file(document))
-        )
+    if isinstance(document.content, Damaged):
+        return ProposalReview(document, None, "", tuple(of_file(vault, document)))
     proposal = identifying.as_proposal(document)
     rules.require_pending(proposal.content, to="decided")
     target, problem = _target(vault, proposal.content)
-    warnings = [*_of_file(document), *_of_claim(vault, proposal.content)]
+    warnings = [*of_file(vault, document), *_of_claim(vault, proposal.content)]
     if problem is not None:
         warnings.append(problem)
     diff = "" if target is None else _diff(proposal.content, target)
@@ -108,8 +110,8 @@ def approve(vault: Vault, caller: Caller, review: ProposalReview) -> Promoted:
         vault,
         caller,
         proposal.content.id,
-        _proof(vault, proposal),
-        target=None if note is None else Target(note.content.id, _proof(vault, note)),
+        proof(vault, proposal),
+        target=None if note is None else Target(note.content.id, proof(vault, note)),
     )
 
 
@@ -118,7 +120,7 @@ def reject(
 ) -> ProposalWritten:
     """File the proposal that was shown away as rejected; raises as `approve` and `inbox.reject`."""
     proposal = identifying.as_proposal(review.document)
-    return inbox.reject(vault, caller, proposal.content.id, _proof(vault, proposal), reason=reason)
+    return inbox.reject(vault, caller, proposal.content.id, proof(vault, proposal), reason=reason)
 
 
 def edit(vault: Vault, caller: Caller, review: ProposalReview, data: bytes) -> ProposalWritten:
@@ -130,31 +132,24 @@ def edit(vault: Vault, caller: Caller, review: ProposalReview, data: bytes) -> P
         ChecksumMismatch: the proposal is no longer what was shown.
         KeepMError: as `inbox.update`.
     """
-    old = identifying.as_proposal(review.document).content
-    new = identifying.as_proposal(documents.read(review.document.path, data)).content
-    claim = replace(old.claim, **_changed(old.claim, new.claim))
+    shown = identifying.as_proposal(review.document)
+    edited = identifying.as_proposal(documents.read(shown.path, data))
+    _refuse_findings(shown, edited)
+    old, new = shown.content, edited.content
     expected = replace(
-        old, claim=claim, reason=new.reason, source_ref=new.source_ref, updated=new.updated
+        old,
+        claim=new.claim,
+        reason=new.reason,
+        source_ref=new.source_ref,
+        updated=new.updated,
     )
     if new != expected:
         raise InvalidInput(
             "only the claim, its reason and its reference can be edited here",
             hint="Leave id, status, times, origin and target as they are.",
         )
-    changes = _changed(old.claim, new.claim)
-    if "verified_at" in changes:
-        changes["verified_at"] = new.claim.verified_at or ""
-    return inbox.update(
-        vault,
-        caller,
-        old.id,
-        SuggestionEdit(
-            ClaimEdit(**changes),  # type: ignore[arg-type]  # the fields of a claim, by name
-            reason=new.reason,
-            source_ref=new.source_ref,
-        ),
-        _proof(vault, identifying.as_proposal(review.document)),
-    )
+    change = SuggestionEdit(_edit(old.claim, new.claim), new.reason, new.source_ref)
+    return inbox.update(vault, caller, old.id, change, proof(vault, shown))
 
 
 def require_shown(document: AnyDocument, beginning: str) -> None:
@@ -171,95 +166,52 @@ def require_shown(document: AnyDocument, beginning: str) -> None:
         )
 
 
-# ---- notes that stand on an agent's word ---------------------------------------------------------
-
-
-def relayed(vault: Vault) -> list[NoteRow]:
-    """List the active notes that no person let in by an act of their own."""
-    rows, _ = catalog.catalog(vault.database, vault.visibility)
-    return [
-        row for row in rows if versions.channel_of(vault.database, row.checksum) == Channel.RELAYED
-    ]
-
-
-def look_at_note(vault: Vault, identifier: str) -> NoteReview:
-    """Read a note that stands on an agent's word.
-
-    Raises:
-        NotFound, AmbiguousIdentifier, InvalidIdentifier, MalformedDocument.
-        WrongState: a person let it in already.
-    """
-    document = identifying.as_memory(reading.current(vault, identifier, identifying.note_path))
-    _require_relayed(vault, document)
-    return NoteReview(document, tuple(_of_file(document)))
-
-
-def confirm(vault: Vault, caller: Caller, review: NoteReview) -> Document[Memory]:
-    """Take the note that was shown on the owner's own word; return it as it is then.
-
-    Only `approved_via` changes in the file; the event tells the digest of what was shown.
-
-    Raises:
-        ApprovalRequired: the caller is an agent.
-        ChecksumMismatch: the note is no longer what was shown.
-        WrongState: a person let it in meanwhile.
-    """
-    if caller.channel.rank <= Channel.RELAYED.rank:
-        raise ApprovalRequired("an agent can't confirm what stands on its word")
-    proof = _proof(vault, review.document)
-    note_id = review.document.content.id
-
-    def plan(desk: Desk) -> Plan:
-        document = desk.memory(note_id, proof)
-        _require_relayed(vault, document)
-        new = replace(document.content, approved_via=caller.channel)
-        return Plan(
-            ChangeSet((Replace(document.path, codec.patch(document, new), document.checksum),)),
-            draft(
-                caller,
-                "confirm",
-                object_id=note_id,
-                object_kind="memory",
-                scope=new.claim.scope,
-                approved=True,
-                shown=document.checksum,
-            ),
-            (proof,),
-        )
-
-    return identifying.as_memory(mutate(vault, caller, plan).document(note_id))
-
-
-def discard(vault: Vault, caller: Caller, review: NoteReview) -> memories.MemoryDeleted:
-    """Move the note that was shown to the trash; raises as `memories.delete`."""
-    note = review.document
-    return memories.delete(vault, caller, note.content.id, _proof(vault, note))
-
-
-# ---- parts ---------------------------------------------------------------------------------------
-
-
-def _proof(vault: Vault, document: Document[Proposal] | Document[Memory]) -> WriteProof:
+def proof(vault: Vault, document: Document[Proposal] | Document[Memory]) -> WriteProof:
     """Return the proof of the complete read that a review is, good for the bytes it shows."""
     token = vault.tokens.issue(document.content.id, document.checksum)
     return WriteProof(token, document.checksum)
 
 
-def _require_relayed(vault: Vault, document: Document[Memory]) -> None:
-    found = provenance.channel(vault, document)
-    if found is not Channel.RELAYED:
-        raise WrongState(
-            f"this note stands on '{found}', not on an agent's word",
-            details={"id": document.content.id, "channel": str(found)},
-        )
+def of_file(vault: Vault, document: AnyDocument) -> Iterator[Notice]:
+    """Yield what speaks against a file, whatever it is."""
+    text = document.data.decode("utf-8-sig", "replace")
+    found = unseen(text)
+    if found:
+        listed = [f"{each.name} x{each.count} ({each.line})" for each in found[:_LISTED]]
+        more = f", +{len(found) - _LISTED}" if len(found) > _LISTED else ""
+        yield Notice(Warns.UNSEEN, f"{', '.join(listed)}{more}")
+    for mark in screening.advice(text, rules=vault.policy.screening):
+        yield Notice(Warns.ADVICE, f"{mark.says} ({mark.line})")
+    for finding in document.findings:
+        where = f" ({finding.line})" if finding.line else ""
+        yield Notice(Warns.FINDING, f"{finding.message}{where} [{finding.code}]")
 
 
-def _changed(old: object, new: object) -> dict[str, object]:
-    return {
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def _refuse_findings(shown: Document[Proposal], edited: Document[Proposal]) -> None:
+    """Refuse what the edit broke: it would be read as something else than what was typed."""
+    known = {finding.code for finding in shown.findings}
+    refuse_if_any(
+        [
+            Problem(f"line {finding.line}" if finding.line else "file", finding.message)
+            for finding in edited.findings
+            if finding.code not in known
+        ]
+    )
+
+
+def _edit(old: Claim, new: Claim) -> ClaimEdit:
+    """Return the change from one claim to the other."""
+    changes: dict[str, Any] = {
         each.name: getattr(new, each.name)
-        for each in fields(old)  # type: ignore[arg-type]  # claims
+        for each in fields(Claim)
         if getattr(new, each.name) != getattr(old, each.name)
     }
+    if "verified_at" in changes:
+        changes["verified_at"] = new.verified_at or ""
+    return ClaimEdit(**changes)
 
 
 def _target(vault: Vault, proposal: Proposal) -> tuple[Document[Memory] | None, Notice | None]:
@@ -291,17 +243,6 @@ def _diff(proposal: Proposal, target: Document[Memory]) -> str:
     return history.diff(old, new, target.path)
 
 
-def _of_file(document: AnyDocument) -> Iterator[Notice]:
-    found = unseen(document.data.decode("utf-8-sig", "replace"))
-    if found:
-        listed = [f"{each.name} x{each.count} ({each.line})" for each in found[:_LISTED]]
-        more = f", +{len(found) - _LISTED}" if len(found) > _LISTED else ""
-        yield Notice(Warns.UNSEEN, f"{', '.join(listed)}{more}")
-    for finding in document.findings:
-        where = f" ({finding.line})" if finding.line else ""
-        yield Notice(Warns.FINDING, f"{finding.message}{where} [{finding.code}]")
-
-
 def _of_claim(vault: Vault, proposal: Proposal) -> Iterator[Notice]:
     claim = proposal.claim
     found = list(memory.problems(claim, vault.policy, today=vault.today()))
@@ -310,6 +251,16 @@ def _of_claim(vault: Vault, proposal: Proposal) -> Iterator[Notice]:
     )
     for problem in found:
         yield Notice(Warns.REFUSED, f"{problem.field}: {problem.message}")
-    for row in catalog.find_slot(vault.database, claim.slot, claim.scope):
-        if row.status is Status.ACTIVE and row.id != proposal.target_id:
-            yield Notice(Warns.SLOT_HELD, row.name)
+    held = [
+        row
+        for row in catalog.find_slot(vault.database, claim.slot, claim.scope)
+        if row.status is Status.ACTIVE and row.id != proposal.target_id
+    ]
+    for row in held:
+        yield Notice(Warns.SLOT_HELD, row.name)
+    around = Surroundings(
+        but=[each for each in (proposal.id, proposal.target_id, *(r.id for r in held)) if each],
+        inbox=True,
+    )
+    for alike in sameness.find(vault, claim, around):
+        yield Notice(Warns.SIMILAR, f"{alike.name} ({alike.sameness}, {alike.score:g})")

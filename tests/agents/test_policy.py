@@ -13,7 +13,7 @@ from keepm.config import load_policy
 from keepm.errors import ConfigurationError
 
 LANGUAGES = resources.LANGUAGES
-NAMES = ("agent-policy", "block", "instructions", "session-start")
+NAMES = ("agent-policy", "block", "instructions", "review", "session-start")
 POLICY_PATH = ".keepm/agent-policy.md"
 
 # rule → (what the English text must say, what the Chinese text must say)
@@ -68,6 +68,10 @@ def rendered(language: str, name: str) -> str:
             return policy.block(language, policy_path=POLICY_PATH)
         case "session-start":
             return policy.session_text(language)
+        case "review":  # filled in by the server's prompt
+            return resources.policy_text(language, name).format(
+                pending=3, overdue=1, candidates="- P1: an-id"
+            )
         case _:
             return resources.policy_text(language, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import string
 import tomllib
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ def test_single_keys_approve_reject_and_skip(vault: Vault, machine: Machine) -> 
         names = []
         for key in "ars":
             page = terminal.until(KEYS)
-            names.append(next(n for n in ("first", "second", "third") if f": {n}" in page))
+            names.append(re.findall(r"Proposal \d of 3: (\w+)", page)[-1])
             terminal.key(key)
             if key == "r":
                 terminal.until("Reason")
