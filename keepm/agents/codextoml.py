@@ -72,7 +72,8 @@ class TomlServer:
         entry = {key: value for key, value in present.items() if key not in _FOREIGN}
         entry |= {"command": command, "args": rest}
         entry.setdefault("startup_timeout_sec", 30)
-        entry.setdefault("tool_timeout_sec", 60)
+        # A call that asks its person waits for them; see `mcp/session`, PATIENCE_SECONDS.
+        entry.setdefault("tool_timeout_sec", 600)
         if self.forwarded:
             kept = [each for each in entry.get("env_vars", []) if each not in self.forwarded]
             entry["env_vars"] = [*kept, *self.forwarded]

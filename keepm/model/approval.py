@@ -45,10 +45,10 @@ class Minimum(StrEnum):
 
 
 _WAY_OUT = {
-    Minimum.HOST: "Leave it as a proposal, and tell the user that it needs a host that can ask them "
-    "(elicitation), or their own act outside this conversation.",
-    Minimum.OWNER: "Leave it as a proposal, and tell the user that only their own act counts here, "
-    "outside this conversation.",
+    Minimum.HOST: "Propose it (memory_propose) or leave it pending, and tell the user: they decide "
+    "through a host that can ask them, or with `keepm review` in a terminal of their own.",
+    Minimum.OWNER: "Propose it (memory_propose) or leave it pending, and tell the user: they "
+    "decide with `keepm review` in a terminal of their own.",
 }
 
 

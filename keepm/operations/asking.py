@@ -10,13 +10,12 @@ text, and then nobody has agreed to it.
 from __future__ import annotations
 
 import difflib
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from keepm.errors import ApprovalRequired, KeepMError
 from keepm.markdown import documents
-from keepm.model import layout
+from keepm.model import layout, visible
 from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Damaged
@@ -47,23 +46,22 @@ _WORDS = {
         "yes": "Yes, exactly this",
     },
     "zh": {
-        "promote": "让这条提议成为正式记忆？",
-        "create": "把这条笔记存入正式记忆？",
-        "update": "修改正式记忆中的这条笔记？",
-        "delete": "把这条笔记移入回收区？",
-        "resolve": "两条笔记相互矛盾：让其中一条这样让位？",
-        "other": "对正式记忆作这项更改？",
-        "new": "新笔记",
-        "becomes": "修改后的笔记",
-        "trashed": "移入回收区",
+        "promote": "采纳这条提案，使其成为正式记忆？",
+        "create": "存入这条正式记忆？",
+        "update": "修改这条正式记忆？",
+        "delete": "把这条记忆移入回收站？",
+        "resolve": "两条记忆相互矛盾：让其中一条这样让位？",
+        "other": "这样改动正式记忆？",
+        "new": "新记忆",
+        "becomes": "改后的记忆",
+        "trashed": "移入回收站",
         "differs": "改动",
         "stays": "保持不变",
-        "proposal": "来自提议",
+        "proposal": "来自提案",
         "resembles": "与之相似",
         "yes": "同意，就按所示内容",
     },
 }
-_JOINERS = "\u200c\u200d"  # scripts and emoji need them
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def _question(vault: Vault, changes: ChangeSet, event: EventDraft) -> Question:
         parts.append(_section(words["stays"], kept.path, kept, version=kept.checksum))
     if similar := event.extra.get("similar_to"):
         names = ", ".join(_named(vault, each) for each in similar.split(","))
-        parts.append(f"{words['resembles']}: {visible(names)}")
+        parts.append(f"{words['resembles']}: {visible.shown(names)}")
     return Question("\n\n".join(parts), words["yes"])
 
 
@@ -183,7 +181,7 @@ def _claim(claim: Claim) -> Iterator[str]:
     yield from _text("name", claim.name)
     yield f"kind: {claim.kind}"
     project = claim.scope.project_id
-    yield "scope: global" if project is None else f"scope: project ({visible(project)})"
+    yield "scope: global" if project is None else f"scope: project ({visible.shown(project)})"
     yield from _text("description", claim.description)
     yield f"language: {claim.language}"
     yield from _listed("tags", claim.tags)
@@ -206,7 +204,7 @@ def _listed(key: str, values: Iterable[str]) -> Iterator[str]:
 
 def _text(key: str, value: str | None) -> Iterator[str]:
     """Tell a field that says something, over several lines if it has them."""
-    first, *rest = visible(value or "").split("\n")
+    first, *rest = (visible.shown(line) for line in visible.lines(value or ""))
     if first or rest:
         yield f"{key}: {first}"
     yield from (f"  {line}" for line in rest)
@@ -218,19 +216,7 @@ def _body(document: AnyDocument) -> list[str]:
         text = content.claim.body
     else:
         text = document.data.decode("utf-8-sig", "replace")
-    return visible(text).split("\n")
-
-
-def visible(text: str) -> str:
-    """Return a text whose invisible and reordering characters are shown by their numbers."""
-    lines = text.replace("\r\n", "\n")
-    return "".join(c if _is_plain(c) else f"⟨U+{ord(c):04X}⟩" for c in lines)
-
-
-def _is_plain(character: str) -> bool:
-    if character in "\n\t" or character in _JOINERS:
-        return True
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    return [visible.shown(line) for line in visible.lines(text)]
 
 
 def _after(change: Change) -> AnyDocument:

@@ -210,7 +210,7 @@ def test_the_table_is_appended_in_the_files_own_line_ending(name: str) -> None:
         "command": PROGRAM.command,
         "args": list(SERVE),
         "startup_timeout_sec": 30,
-        "tool_timeout_sec": 60,
+        "tool_timeout_sec": 600,
     }
     assert added(TOML, changed) == changed
     assert taken_out(TOML, changed, None) == data

@@ -202,6 +202,23 @@ def test_create_and_update_ask_when_the_minimum_demands_it(
     assert [event.channel for event in events(vault)] == ["host", "relayed", "host"]
 
 
+def test_near_duplicates_beyond_the_days_number_need_the_person(
+    host: Host, person: Person, vault: Vault
+) -> None:
+    tools = host()
+    tools.done("create", name="build-cache", **PLAIN)
+    for number in (2, 3, 4):
+        tools.done(
+            "create",
+            name=f"build-cache-v{number}",
+            allow_similar=True,
+            **{**PLAIN, "body": f"Text {number}."},
+        )
+    assert [event.channel for event in events(vault)] == ["relayed"] * 3 + ["host"]
+    (form,) = person.asked
+    assert "Resembles: " in form.message and "build-cache" in form.message
+
+
 def test_below_an_owners_minimum_nobody_is_asked(
     host: Host, person: Person, machine: Machine
 ) -> None:
@@ -379,7 +396,7 @@ def test_no_text_can_pass_for_a_line_of_the_question(
     assert sum(line.startswith("checksum: ") for line in lines) == 1
     assert "| Stays as it is: x" in lines
     assert "\u202e" not in person.seen and "\x07" not in person.seen
-    assert "⟨U+202E⟩evil⟨U+0007⟩." in person.seen
+    assert "<U+202E>evil\\x07." in person.seen
 
 
 def test_the_question_speaks_the_owners_language(
@@ -388,7 +405,7 @@ def test_the_question_speaks_the_owners_language(
     machine.configure({"language": "zh"})
     tools = host()
     tools.done("inbox_promote", **proposed(tools))
-    assert person.seen.startswith("让这条提议成为正式记忆？")
+    assert person.seen.startswith("采纳这条提案")
 
 
 def test_whatever_the_person_agrees_to_no_call_becomes_an_owners(
