@@ -27,6 +27,8 @@ _BLANK = (
     "、。·…‥“”‘’„‚«»‹›¡¿《》「」『』【】〈〉〔〕〖〗•"
 )
 _SIGNS = r"*+#&%$@/\\"  # mean something after a short word, as in C++, and nothing after a long one
+_AROUND = re.compile(f"^[{_BLANK}*]+|[{_BLANK}*]+$")
+_REPEATED = re.compile(f"([{_BLANK}])\\1+")
 _MOST_CHARACTERS = 300  # of a title that are looked at: a name has 120, a hand-made one any number
 _DECORATION = frozenset(("So", "Sk", "Cf"))
 
@@ -78,7 +80,7 @@ def title(name: str, rules: SamenessRules) -> Title:
     core = _joined(words)
     if len(core) < rules.short_characters:
         # A title may be of decoration alone.
-        core = identity.slot_key(text) or identity.slot_key(name)
+        core = _short(text) or identity.slot_key(name)
         words = [core]
     return Title(
         core=core,
@@ -179,14 +181,22 @@ def _folded(name: str, marks: _Marks) -> str:
         if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf"
     )
     text = unicodedata.normalize("NFC", text).translate(marks.lookalikes)
-    return "".join(" " if unicodedata.category(c) in _DECORATION else c for c in text)
+    text = "".join(" " if unicodedata.category(c) in _DECORATION else c for c in text)
+    return _REPEATED.sub(r"\1", text)
 
 
 def _words(text: str, marks: _Marks) -> list[str]:
     text = marks.signs.sub("", text)
-    words = [word.rstrip(".") or word for word in re.split(f"[{_BLANK}]+", text) if word]
+    parts = [word.rstrip(".") or word for word in re.split(f"[{_BLANK}]+", text) if word]
+    words = [word for word in parts if not re.fullmatch(f"[{_SIGNS}]+", word)] or parts
     kept = [w for w in words[:-1] if w not in marks.rules.dropped] + words[-1:]
     return [marks.filler.sub("", word) for word in kept]
+
+
+def _short(text: str) -> str:
+    """Return a short title as it is but for what decorates its words."""
+    parts = (_AROUND.sub("", part) for part in re.split(r"[\s_\-]+", text))
+    return "-".join(part for part in parts if part)
 
 
 def _joined(words: list[str]) -> str:
@@ -266,9 +276,10 @@ def _compiled(rules: SamenessRules) -> _Marks:
     trailing = f"[{_BLANK}.{_SIGNS}]*$"
     fillers = "".join(sorted(rules.dropped_signs))
     letters = "[a-z]" * rules.glued_letters
+    whole = r"(?!\s*[年月日号號])"  # no year is parted from its 年
     front = (
-        f"^{before}(?:"
-        f"(?:{_any(plain + words)}|(?P<tell>{_any(tells)}))(?:(?={edge})|$)"
+        f"^[{_BLANK}*+#&]*?(?:"
+        f"(?:{_any(plain + words)}|(?P<tell>{_any(tells)}))(?:(?={edge}){whole}|$)"
         f"|{_literal(rules.signs)}){after}"
     )
     end = (
