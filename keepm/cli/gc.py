@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     confirming.add_arguments(parser)
     opening.add_format(parser)
-    opening.add_all(parser)
+    opening.add_scope(parser)
     parser.set_defaults(run=run)
 
 

@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--diff", action="store_true", help="show what each version changed")
     parser.add_argument("--version", metavar="DIGEST", help="show one version; 8 digits suffice")
     opening.add_format(parser)
-    opening.add_all(parser)
+    opening.add_scope(parser)
     parser.set_defaults(run=run)
 
 

@@ -52,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     show.add_argument("--client", metavar="NAME", help="by this client")
     show.add_argument("--session", metavar="ID", help="by this session")
     opening.add_format(show)
-    opening.add_all(show)
+    opening.add_scope(show)
     show.set_defaults(run=_show)
 
     verify = actions.add_parser(

@@ -28,7 +28,9 @@ def vault(args: argparse.Namespace) -> Iterator[Vault]:
             f"there is no vault in {chosen.root}",
             hint="Run `keepm setup` to make one, or give another folder with --root.",
         )
-    opened = open_vault(chosen, everything=getattr(args, "all", False))
+    opened = open_vault(
+        chosen, everything=getattr(args, "all", False), project_id=getattr(args, "project", None)
+    )
     try:
         first = opened.database.get_meta("filled") is None
         if first:
@@ -50,6 +52,8 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
-    """Add `--all`, the owner's view."""
-    parser.add_argument("--all", action="store_true", help="every project, not only this folder's")
+def add_scope(parser: argparse.ArgumentParser) -> None:
+    """Add `--project` and `--all`: whose memory the command works on."""
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--project", metavar="ID", help="this project, not the folder's")
+    scope.add_argument("--all", action="store_true", help="every project")

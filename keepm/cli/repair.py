@@ -32,7 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--keep", choices=[str(each) for each in Keep], help="whose version stays")
     confirming.add_arguments(parser)
     opening.add_format(parser)
-    opening.add_all(parser)
+    opening.add_scope(parser)
     parser.set_defaults(run=run)
 
 

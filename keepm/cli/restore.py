@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="name or id of the document, path in the trash, or beginning of the transaction's id",
     )
     opening.add_format(parser)
-    opening.add_all(parser)
+    opening.add_scope(parser)
     parser.set_defaults(run=run)
 
 

@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Show which vault and project this folder has, and the state of both.",
     )
     opening.add_format(parser)
-    opening.add_all(parser)
+    opening.add_scope(parser)
     parser.set_defaults(run=run)
 
 

@@ -36,6 +36,8 @@ class HandoffAnswer:
     handoff: HandoffView
     checksum: str
     notice: str | None = None
+    truncated: bool | None = None  # a handoff is always read whole
+    total_chars: int | None = None
     update_token: str | None = None
     next_step: str | None = None
 
@@ -57,6 +59,8 @@ def handoff_read(reading: HandoffReading) -> HandoffAnswer:
         handoff_view(_handoff(document)),
         document.checksum.hex,
         notice=NOTICE,
+        truncated=False,
+        total_chars=len(document.data.decode("utf-8")),
         update_token=reading.token,
     )
 

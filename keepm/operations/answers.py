@@ -133,6 +133,7 @@ class ContextHandoff:
     title: str
     goal: str | None = None
     current_state: str | None = None
+    unresolved: list[str] | None = None
     next_steps: list[str] | None = None
     cut: bool | None = None
     others: int | None = None

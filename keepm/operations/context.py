@@ -131,6 +131,7 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
         title=content.title,
         goal=content.goal,
         current_state=content.current_state,
+        unresolved=list(content.unresolved) or None,
         next_steps=list(content.next_steps) or None,
         others=others,
     )
@@ -141,6 +142,7 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
         whole,
         goal=answers.excerpt(content.goal, share),
         current_state=answers.excerpt(content.current_state, share),
+        unresolved=None,
         next_steps=None,
         cut=True,
     )

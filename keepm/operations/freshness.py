@@ -84,7 +84,8 @@ def _top(vault: Vault, scope: Scope) -> Path | None:
     """Return the working tree that a note's sources are relative to, if it is this server's."""
     if scope.project_id is None or scope.project_id != vault.identity.project_id:
         return None
-    return vault.identity.top
+    top = vault.identity.top
+    return top if top.is_dir() else None
 
 
 def _inside(top: Path, path: str) -> Path | None:

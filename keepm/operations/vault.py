@@ -16,6 +16,7 @@ from keepm.errors import ConfigurationError
 from keepm.index.database import Database
 from keepm.model.approval import ApprovalRule, Channel, Minimum
 from keepm.model.checksum import Checksum
+from keepm.model.identity import parse_project_id
 from keepm.model.memory import Scope, Visibility
 from keepm.operations import projects
 from keepm.operations.places import index_path as index_path
@@ -148,16 +149,26 @@ def _read_writer_id(path: Path) -> str:
 
 
 def open_vault(
-    settings: Settings, *, everything: bool = False, clock: Clock | None = None
+    settings: Settings,
+    *,
+    everything: bool = False,
+    project_id: str | None = None,
+    clock: Clock | None = None,
 ) -> Vault:
     """Open the vault of these settings without walking it.
 
-    `everything` gives the owner's view over all projects; no MCP server asks for it.
+    `everything` gives the owner's view over all projects, `project_id` that of one whatever the
+    folder; no MCP server asks for either.
 
     Raises:
+        InvalidIdentifier: `project_id` can't be a project's.
         ConfigurationError, IndexUnavailable: as their rooms say.
     """
     identity = projects.resolve(settings)
+    if project_id is not None:
+        chosen = parse_project_id(project_id)
+        if chosen != identity.project_id:
+            identity = _elsewhere(settings, chosen)
     return Vault(
         settings=settings,
         policy=config.load_policy(),
@@ -174,6 +185,15 @@ def open_vault(
         approval=approval_rule(settings),
         clock=clock or SystemClock(),
     )
+
+
+def _elsewhere(settings: Settings, project_id: str) -> Identity:
+    """Return the identity of a project other than the folder's, with its own work tree if known."""
+    entries = (each for each in settings.projects if each.project_id == project_id)
+    roots = [Path(root) for each in entries for root in each.roots]
+    # Without a work tree here nothing is compared: the sources' state is unknown.
+    top = next((root for root in roots if root.is_dir()), settings.root / project_id)
+    return Identity(project_id, top, top, "chosen with --project")
 
 
 def approval_rule(settings: Settings) -> ApprovalRule:

@@ -114,3 +114,14 @@ def test_a_note_comes_out_as_it_is_on_disk(vault: Vault, keepm: CommandLine) -> 
     assert (code, out.encode().rstrip()) == (0, path.read_bytes().rstrip())
     assert os.fspath(keepm.machine.root) not in out + keepm.said
     assert keepm.json("read", "Build_Command")["text"] == path.read_text("utf-8")
+
+
+def test_a_project_can_be_named_instead_of_the_folders(vault: Vault, keepm: CommandLine) -> None:
+    note(vault, "lantern-post")
+
+    mine = keepm.json("search", "lantern")["items"]
+    other = keepm.json("search", "--project", "elsewhere", "lantern")["items"]
+
+    assert [item["name"] for item in mine] == ["lantern-post"]
+    assert other == []
+    assert keepm.run("search", "--project", "../x", "lantern")[0] == 2

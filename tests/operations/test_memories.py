@@ -227,3 +227,24 @@ def test_indentation_and_spaces_in_a_body_stay(vault: Vault) -> None:
     made = memories.create(vault, AGENT, claim(body=body))
     assert made.document.content.claim.body == body
     assert memories.read(vault, "build-command", max_chars=99).part.text == body
+
+
+def test_no_token_for_what_can_not_be_changed(vault: Vault, machine: Machine) -> None:
+    folder = machine.root / "Memory/global"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bare.md").write_text("---\nname: bare\n---\nwords\n", "utf-8")
+    written = memories.create(vault, AGENT, claim("whole"))
+
+    assert memories.read(vault, "bare", max_chars=1000).token is None
+    assert memories.read(vault, written.document.content.id, max_chars=1000).token is not None
+
+
+def test_a_claimed_channel_is_a_finding(vault: Vault, machine: Machine) -> None:
+    written = memories.create(vault, AGENT, claim("forged"))
+    path = machine.root / written.document.path
+    path.write_text(path.read_text("utf-8").replace("via: relayed", "via: owner-cli"), "utf-8")
+
+    read = memories.read(vault, "forged", max_chars=1000)
+
+    assert str(read.approved_via) == "owner-edit"
+    assert [each.code for each in read.document.findings] == ["approval_mismatch"]
