@@ -153,6 +153,7 @@ def _pattern(entry: Mapping[str, Any], *, judged: Judged | None = None) -> Patte
 
 
 def _shape(entry: Mapping[str, Any]) -> Pattern:
-    # A key stands by itself: the same letters within a longer word are something else.
-    source = f"(?<![A-Za-z0-9])(?:{entry['pattern']})(?![A-Za-z0-9])"
+    # A key ends where its letters end. (Its beginning is looked at when it is found: in front of
+    # the expression it would cost the search its quick start.)
+    source = f"(?:{entry['pattern']})(?![A-Za-z0-9])"
     return Pattern(_rule(entry["name"], entry), source, tuple(entry["marks"]))

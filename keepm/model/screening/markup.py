@@ -20,8 +20,8 @@ _SIGN = re.compile(
 )
 _TICKS = re.compile(r"`+")
 _COMMENT = re.compile(r"<!--(?:.*?(?:--!?>|\Z))?", re.DOTALL)
-_DECLARATION = re.compile(r"<(?:\?.*?\?>|!\[CDATA\[.*?\]\]>|![A-Za-z][^>]*>)", re.DOTALL)
-_DECLARATION_START = re.compile(r"<(?:\?|!)")
+_DECLARATIONS = (("<?", "?>"), ("<![CDATA[", "]]>"))
+_DOCTYPE = re.compile(r"<![A-Za-z][^<>]*>?")
 _ATTRIBUTE = re.compile(
     r"\s++(?P<name>[A-Za-z_:@][\w.:\-]*+)"
     r"(?:\s*+=\s*+(?P<value>[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?"
@@ -33,14 +33,14 @@ _TAG = re.compile(
 )
 _LOOSE_TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9\-]*+)(?P<rest>[^<>]*)")
 _AUTOLINK = re.compile(r"<(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]{1,31}):[^\s<>]*>")
-_TARGET = re.compile(r"<(?P<angled>[^<>\n]*)>?|(?P<plain>[^\s)<>]*)")
-_TARGET_CHARACTERS = 200  # of a link's target, enough for its scheme
+# The first characters of a link's target are enough for its scheme.
+_TARGET = re.compile(r"<(?P<angled>[^<>\n]{0,200})|(?P<plain>[^\s)<>]{0,200})")
 _TABLE_RULE = re.compile(r"^[ ]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$", re.M)
 _CELL_END = re.compile(r"(?<!\\)\||\n")
 _DEFINITION = re.compile(
-    r"[ \t]*\[(?P<label>(?:\\.|[^\[\]\\]){1,999}+)\]:[ \t]*\n?[ \t]*"
+    r"[ \t]*\[(?P<label>(?:\\.|[^\[\]\\]){1,999}+)\]:[ \t]*+(?:\n[ \t]*+)?"
     r"(?P<target><[^<>\n]*>|[^\s<]\S*)"
-    r"(?:[ \t]*(?:[ \t]|\n)[ \t]*"
+    r"(?:(?:[ \t]++(?:\n[ \t]*+)?|\n[ \t]*+)"
     r"(?:\"(?:\\.|[^\"\\])*+\"|'(?:\\.|[^'\\])*+'|\((?:\\.|[^()\\])*+\)))?"
     r"[ \t]*\r?(?:\n|\Z)",
     re.DOTALL,
@@ -73,7 +73,7 @@ def _in_leaf(leaf: Leaf, rules: MarkupRules, percents: list[int]) -> Iterator[Hi
             position = _behind_span(text, sign, table=table)
         elif sign["percent"]:
             percents.append(leaf.start + sign.start())
-        elif sign["link"] and leaf.sort is Sort.TEXT:
+        elif sign["link"]:
             target = _TARGET.match(text, position)
             if target and _runs(target["angled"] or target["plain"] or "", rules):
                 yield Hit("unsafe_link", leaf.start + position)
@@ -107,10 +107,14 @@ def _angle(text: str, start: int, sort: Sort, rules: MarkupRules) -> tuple[str, 
                 return "", start + len(own)
         comment = _COMMENT.match(text, start)
         return "html_comment", comment.end() if comment else start + 4
-    if declaration := _DECLARATION.match(text, start):
-        return "html_comment", declaration.end()
-    if sort is Sort.HTML and _DECLARATION_START.match(text, start):
-        return "html_comment", len(text)
+    for begin, close in _DECLARATIONS:
+        if text.startswith(begin, start):
+            end = text.find(close, start + len(begin))
+            if end >= 0 or sort is Sort.HTML:
+                return "html_comment", end + len(close) if end >= 0 else len(text)
+            return "", start + len(begin)
+    if doctype := _DOCTYPE.match(text, start):
+        return "html_comment", doctype.end()
     if link := _AUTOLINK.match(text, start):
         unsafe = link["scheme"].lower() in rules.schemes
         return ("unsafe_link" if unsafe else ""), link.end()
@@ -142,7 +146,7 @@ def _tag_rule(tag: re.Match[str], rules: MarkupRules) -> str:
 
 def _runs(target: str, rules: MarkupRules) -> bool:
     """Tell whether a link's target has a scheme that runs or carries something."""
-    plain = target[:_TARGET_CHARACTERS]
+    plain = target[:200]
     if _CHARACTER_REFERENCE.search(plain):
         import html  # its table of names is large, and hardly ever needed
 

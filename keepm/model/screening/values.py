@@ -46,6 +46,7 @@ _PARTICIPLE = re.compile(r"[a-z]+(?:ed|ing|ly|able|ible|less|ful)")
 _NAMES = re.compile(
     r"(?i)pass(?:w(?:or)?d|phrase|code|wort)?|pwd|secret|token|credential|key|auth|密码|口令|密钥|令牌"
 )
+_TYPE_OF_SECRET = re.compile(r"[A-Z]\w*(?:Key|Token|Secret|Credential|Password)(?:s|Types?)?\W*")
 
 
 def stands_for_one(value: str, policy: Assignment) -> bool:
@@ -93,15 +94,19 @@ def is_code(value: str) -> bool:
 
 
 def is_variable(value: str) -> bool:
-    """Tell whether a value without quotes is one name without digits, such as `user_input`."""
+    """Tell whether a value without quotes is one name, such as `user_input` or `pw2`."""
     plain = _SIGIL.sub("", value)
-    return _IDENTIFIER.fullmatch(plain) is not None and not any(c.isdigit() for c in plain[:-1])
+    if _IDENTIFIER.fullmatch(plain) is None:
+        return False
+    return len(plain) < 5 or not any(character.isdigit() for character in plain)
 
 
 def names_a_secret(value: str) -> bool:
     """Tell whether a value is itself a name for one: `user_password`, `#token-field`, `Pass1`."""
     if _NAMES.search(value) is None:
         return False
+    if _TYPE_OF_SECRET.fullmatch(value):
+        return True
     bare = re.sub(r"\d{1,2}$", "", value)
     return not any(character.isdigit() for character in bare) and not re.search(r"[!$%^&+~]", bare)
 
