@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -19,20 +19,16 @@ def edited(vault: Vault, data: bytes) -> bytes:
     Raises:
         ConfigurationError: the editor can't be started or failed, or the copy can't be kept.
     """
-    folder = vault.settings.data_dir / "editing"
-    path = folder / f"{vault.new_id()}.md"
+    # A folder of its own, gone afterwards with whatever the editor leaves beside the copy.
+    folder = vault.settings.data_dir / "editing" / vault.new_id()
+    path = folder / "proposal.md"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        try:
-            code = subprocess.run([*_editor(), str(path)], check=False).returncode  # noqa: S603 - the owner's own editor
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(
-                "the editor can't be started",
-                hint="Set VISUAL or EDITOR to a program that waits until you close the file.",
-            ) from error
+        code = _run(str(path))
         if code:
             raise ConfigurationError("the editor ended with an error; nothing was changed")
         return path.read_bytes()
@@ -42,8 +38,17 @@ def edited(vault: Vault, data: bytes) -> bytes:
             hint="Restore write access to it.",
         ) from error
     finally:
-        with contextlib.suppress(OSError):
-            path.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(path: str) -> int:
+    try:
+        return subprocess.run([*_editor(), path], check=False).returncode  # noqa: S603 - the owner's own editor
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            "the editor can't be started",
+            hint="Set VISUAL or EDITOR to a program that waits until you close the file.",
+        ) from error
 
 
 def _editor() -> list[str]:

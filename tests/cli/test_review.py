@@ -194,7 +194,7 @@ def test_an_edit_in_the_owners_editor_is_shown_before_it_is_approved(
 ) -> None:
     propose(vault)
     editor = tmp_path / "my editor"
-    editor.write_text('#!/bin/sh\nsed -i.bak \'s/The text/A better text/\' "$1"\nrm "$1.bak"\n')
+    editor.write_text("#!/bin/sh\nsed -i.bak 's/The text/A better text/' \"$1\"\n")
     editor.chmod(0o755)
     with reviewing(machine, VISUAL="", EDITOR=f"'{editor}'") as terminal:
         terminal.until(KEYS)

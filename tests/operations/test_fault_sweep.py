@@ -27,6 +27,7 @@ from keepm.operations import (
     restoring,
     sync,
     undoing,
+    vouching,
 )
 from keepm.operations.cleaning import CleanRequest
 from keepm.operations.inbox import Suggestion
@@ -136,7 +137,18 @@ def _hand_edit(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
     return planned
 
 
+def _confirm(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    memories.create(vault, AGENT, claim())
+
+    def planned(vault: Vault) -> Act:
+        review = vouching.look(vault, "build-command")
+        return lambda broken: vouching.confirm(broken, OWNER, review)
+
+    return planned
+
+
 SCENARIOS = {
+    "confirm": Scenario("confirm", _confirm),
     "undo one file": Scenario("undo", _undo_one),
     "undo a promotion": Scenario("undo", _undo_promotion),
     "undo a session": Scenario("undo", _undo_session),
