@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,11 @@ class Policy:
     directory: Path
 
     @property
+    def version(self) -> str:
+        """Twelve hex digits over everything that is enforced: which rules a promotion passed."""
+        return _version(self.directory)
+
+    @property
     def screening(self) -> ScreeningRules:
         """What may never be stored; read when it is first asked for.
 
@@ -72,6 +78,24 @@ class Policy:
             ConfigurationError: the file is missing or malformed.
         """
         return load_screening(self.directory)
+
+
+@functools.lru_cache(maxsize=8)
+def _version(directory: Path) -> str:
+    """Hash the enforced data by name and content.
+
+    Raises:
+        ConfigurationError: a file can't be read.
+    """
+    import hashlib
+
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(directory.glob("*.toml")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    except OSError as error:
+        raise _unreadable() from error
+    return digest.hexdigest()[:12]
 
 
 def load_policy(directory: Path | None = None) -> Policy:
@@ -106,6 +130,10 @@ def load_policy(directory: Path | None = None) -> Policy:
             directory=place,
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(
-            "the policy files of this installation can't be read", hint="Install KeepM again."
-        ) from error
+        raise _unreadable() from error
+
+
+def _unreadable() -> ConfigurationError:
+    return ConfigurationError(
+        "the policy files of this installation can't be read", hint="Install KeepM again."
+    )

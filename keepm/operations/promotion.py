@@ -107,6 +107,7 @@ def promote(
                     "proposal_id": proposal.id,
                     "target_id": aim.content.id if aim else "",
                     "source_ref_digest": hashlib.sha256(proposal.source_ref.encode()).hexdigest(),
+                    "policy_version": vault.policy.version,
                     "confirmation": str(caller.channel),
                     **sameness.noted(similar),
                 },

@@ -371,3 +371,17 @@ def test_a_keepm_3_note_counts_as_imported(vault: Vault, machine: Machine) -> No
     assert reading.approved_via == Channel.OWNER_EDIT
     machine.put(path, "---\nname: [\n---\n")
     assert memories.read(vault, "old", max_chars=9).approved_via == provenance.UNREADABLE
+
+
+def test_the_event_tells_what_was_decided_and_by_which_rules(vault: Vault) -> None:
+    made = propose(vault)
+    done = promotion.promote(vault, AGENT, "build-command", proven(made))
+
+    told = events(vault)[-1]
+
+    assert (told.operation, told.object_id) == ("promote", done.memory.content.id)
+    assert told.shown == made.document.checksum.hex
+    assert told.extra["proposal_id"] == made.document.content.id
+    assert told.extra["policy_version"] == vault.policy.version
+    assert len(told.extra["source_ref_digest"]) == 64
+    assert told.extra["confirmation"] == "relayed"
