@@ -16,12 +16,13 @@ from keepm import resources
 from keepm.config import shells
 from keepm.model import visible
 from keepm.model.proposal import TargetAction
+from keepm.model.scope import Scope
 from keepm.operations import inbox, memories
 from keepm.operations.inbox import Suggestion
 from keepm.operations.vault import Vault
 from tests.cli.support import MARKS, CommandLine
 from tests.cli.terminal import Terminal, running
-from tests.operations.support import AGENT, Machine, claim, events, look
+from tests.operations.support import AGENT, Machine, Opening, claim, events, look
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 KEYS = "[?] help"
@@ -233,6 +234,33 @@ def test_the_list_is_data_and_decides_nothing(
         assert (item["id"], item["name"], listed["total"]) == (first, "build-command", 1)
         assert len(item["checksum"]) == 64
     assert machine.files() == before
+
+
+def test_another_projects_proposals_are_for_the_owners_view_only(
+    vault: Vault, machine: Machine, keepm: CommandLine, opened: Opening
+) -> None:
+    other = opened(machine.project("gadgets"))
+    suggestion = Suggestion(claim("plan", scope=Scope("gadgets")), "because")
+    proposal = inbox.propose(other, AGENT, suggestion).document.content.id
+    keepm.typing("")
+
+    assert keepm.json("review", "--list")["total"] == 0
+    assert keepm.run("review", "approve", proposal, "--yes")[0] == 2
+    assert "not_found" in keepm.said
+    assert keepm.json("review", "--list", "--all")["items"][0]["id"] == proposal
+    assert keepm.run("review", "approve", proposal, "--yes", "--all")[0] == 0
+    assert (machine.root / "Memory/projects/gadgets/plan.md").exists()
+
+
+def test_where_keys_need_enter_a_line_of_one_letter_is_a_key(
+    vault: Vault, machine: Machine, keepm: CommandLine
+) -> None:
+    propose(vault)
+    keepm.typing("approve\n\nr\n.\na\n")
+
+    assert keepm.run("review")[0] == 0
+    assert keepm.said.count(KEYS) == 4
+    assert (machine.root / NOTE).exists()
 
 
 def test_the_list_tells_what_is_overdue_and_when_to_remind(
