@@ -70,8 +70,8 @@ def title(name: str, rules: SamenessRules) -> Title:
             rest = text[: found.start()] if end == "end" else text[found.end() :]
             if not marks.solid.search(rest):
                 continue
-            # The mark next to the core is the one that counts.
-            tells[end] = _number(found, marks)
+            # Of several numbers the one next to the core counts.
+            tells[end] = _number(found, marks) or tells[end]
             text = rest
             break
         else:

@@ -41,7 +41,8 @@ class Alike:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What a claim isn't compared with: `but` are ids of what gives way to it or is its target,
-    `known` the claims it comes from, whose likenesses it may keep. `inbox`: with proposals too."""
+    `known` the claims of its scope that it comes from, whose likenesses it may keep. With `inbox`
+    pending proposals are compared too."""
 
     but: Collection[str] = ()
     known: Sequence[Claim] = ()
@@ -127,7 +128,8 @@ def find(vault: Vault, claim: Claim, around: Surroundings) -> tuple[Alike, ...]:
     """Return the active notes of the claim's own scope that it is the same as, the surest first."""
     rules = load_sameness()
     exact = similarity.exact_keys(claim, rules)
-    for known in around.known:
+    kept = [known for known in around.known if known.scope == claim.scope]
+    for known in kept:
         for key in similarity.exact_keys(known, rules):
             exact.pop(key, None)
     found = {
@@ -137,7 +139,7 @@ def find(vault: Vault, claim: Claim, around: Surroundings) -> tuple[Alike, ...]:
             key=lambda holder: (-_ORDER.index(exact[holder.key]), holder.id),
         )
     }
-    for holder in _near(vault, claim, around):
+    for holder in _near(vault, claim, around, kept):
         score = similarity.nearness(
             similarity.title(claim.name, rules), similarity.title(holder.name, rules), rules
         )
@@ -151,10 +153,10 @@ def find(vault: Vault, claim: Claim, around: Surroundings) -> tuple[Alike, ...]:
     )
 
 
-def _near(vault: Vault, claim: Claim, around: Surroundings) -> list[Holder]:
+def _near(vault: Vault, claim: Claim, around: Surroundings, kept: Sequence[Claim]) -> list[Holder]:
     rules = load_sameness()
     keys = similarity.near_keys(claim.name, rules)
-    if any(similarity.near_keys(known.name, rules) == keys for known in around.known):
+    if any(similarity.near_keys(known.name, rules) == keys for known in kept):
         return []
     return _holders(vault, keys, claim, around)
 
