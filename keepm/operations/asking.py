@@ -10,7 +10,8 @@ text, and then nobody has agreed to it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from keepm.errors import ApprovalRequired, KeepMError
@@ -198,8 +199,10 @@ def _origin(proposal: Proposal) -> Iterator[str]:
     yield from _text("source_ref", proposal.source_ref)
 
 
-def _listed(key: str, values: Iterable[str]) -> Iterator[str]:
-    yield from _text(key, ", ".join(values))
+def _listed(key: str, values: Sequence[str]) -> Iterator[str]:
+    if values:
+        # Quoted: one value with a comma in it is not two.
+        yield from _text(key, json.dumps(values, ensure_ascii=False))
 
 
 def _text(key: str, value: str | None) -> Iterator[str]:

@@ -116,7 +116,7 @@ def test_a_yes_lets_in_what_was_shown_and_the_ledger_keeps_its_digest(
     assert form.requested_schema["required"] == ["approve"]
     assert form.requested_schema["properties"]["approve"]["type"] == "boolean"
     lines = person.seen.split("\n")
-    for field in ("name: idea", "kind: reference", "scope: project (widgets)", "tags: a, b"):
+    for field in ("name: idea", "kind: reference", "scope: project (widgets)", 'tags: ["a", "b"]'):
         assert field in lines
     assert "description: What it is" in lines
     assert f"checksum: {arguments['expected_checksum']}" in lines
