@@ -201,6 +201,7 @@ class History(RuleBasedStateMachine):
         step = steps.undo(self.world)
         assert step is not None
         self.take(step, dies_at, cut)
+        self.stale.clear()  # bytes that were read completely may be there again
 
     @rule()
     def restart(self) -> None:
