@@ -58,7 +58,9 @@ def holders(
     found: list[Holder] = []
     with db.reading() as connection:
         notes = connection.execute(
-            "SELECT l.key, n.id, n.name, n.path FROM likenesses AS l JOIN notes AS n USING (number)"  # noqa: S608
+            # CROSS: left to itself the planner walks through all active notes of the scope.
+            "SELECT l.key, n.id, n.name, n.path FROM likenesses AS l"  # noqa: S608
+            " CROSS JOIN notes AS n USING (number)"
             f" WHERE l.key IN ({marks}) AND n.scope = ? AND n.status = 'active'"
             " AND n.standing = 'sound' LIMIT ?",
             [*hashed, scope.key, _MOST_HOLDERS],
@@ -67,7 +69,7 @@ def holders(
         if with_proposals:
             proposals = connection.execute(
                 "SELECT l.key, p.id, p.name, p.path FROM proposal_likenesses AS l"  # noqa: S608
-                " JOIN proposals AS p USING (path)"
+                " CROSS JOIN proposals AS p USING (path)"
                 f" WHERE l.key IN ({marks}) AND p.scope = ? AND p.status = 'pending' LIMIT ?",
                 [*hashed, scope.key, _MOST_HOLDERS],
             ).fetchall()

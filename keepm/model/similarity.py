@@ -28,9 +28,11 @@ _BLANK = (
 )
 _SIGNS = r"*+#&%$@/\\"  # mean something after a short word, as in C++, and nothing after a long one
 _AROUND = re.compile(f"^[{_BLANK}*]+|[{_BLANK}*]+$")
+_BLANKS = re.compile(f"[{_BLANK}]+")
+_ONLY_SIGNS = re.compile(f"[{_SIGNS}]+")
 _REPEATED = re.compile(f"([{_BLANK}])\\1+")
 _MOST_CHARACTERS = 300  # of a title that are looked at: a name has 120, a hand-made one any number
-_DECORATION = frozenset(("So", "Sk", "Cf"))
+_DECORATION = frozenset(("So", "Sk"))
 
 
 class Sameness(StrEnum):
@@ -166,7 +168,9 @@ def _near_keys(named: Title, rules: SamenessRules) -> Iterator[str]:
             rest = [*named.words[:position], *named.words[position + 1 :]]
             if not named.ordered:
                 rest = sorted(set(rest))
-            yield f"m:{word[0]}:{' '.join(rest)}"
+            # A slip of the pen leaves the word's beginning or its end as it was.
+            yield f"m:{word[:3]}:{' '.join(rest)}"
+            yield f"m:{word[0]}…{word[-3:]}:{' '.join(rest)}"
 
 
 # ---- words -------------------------------------------------------------------------------------
@@ -174,21 +178,23 @@ def _near_keys(named: Title, rules: SamenessRules) -> Iterator[str]:
 
 def _folded(name: str, marks: _Marks) -> str:
     """Fold what a reader can't see or wouldn't take for a difference."""
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    text = "".join(
-        c
-        for c in unicodedata.normalize("NFD", text)
-        if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf"
-    )
-    text = unicodedata.normalize("NFC", text).translate(marks.lookalikes)
-    text = "".join(" " if unicodedata.category(c) in _DECORATION else c for c in text)
+    text = name.casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        text = "".join(
+            c
+            for c in unicodedata.normalize("NFD", text)
+            if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf"
+        )
+        text = unicodedata.normalize("NFC", text).translate(marks.lookalikes)
+        text = "".join(" " if unicodedata.category(c) in _DECORATION else c for c in text)
     return _REPEATED.sub(r"\1", text)
 
 
 def _words(text: str, marks: _Marks) -> list[str]:
     text = marks.signs.sub("", text)
-    parts = [word.rstrip(".") or word for word in re.split(f"[{_BLANK}]+", text) if word]
-    words = [word for word in parts if not re.fullmatch(f"[{_SIGNS}]+", word)] or parts
+    parts = [word.rstrip(".") or word for word in _BLANKS.split(text) if word]
+    words = [word for word in parts if not _ONLY_SIGNS.fullmatch(word)] or parts
     kept = [w for w in words[:-1] if w not in marks.rules.dropped] + words[-1:]
     return [marks.filler.sub("", word) for word in kept]
 
@@ -201,6 +207,8 @@ def _short(text: str) -> str:
 
 def _joined(words: list[str]) -> str:
     """Join the words: `PackageManager` is `package-manager`, but 1-2 isn't 12."""
+    if not any(word[0].isdigit() for word in words[1:]):
+        return "".join(words)
     text = ""
     for word in words:
         text += "-" if text[-1:].isdigit() and word[:1].isdigit() else ""
