@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import shutil
 import sqlite3
@@ -88,7 +89,7 @@ def writes(place: Place) -> Iterator[Row]:
         proofs: list[tuple[str, WriteProof]] = []
 
         def create() -> None:
-            claim = written_claim(f"bench-created-{next(numbers)}", place)
+            claim = written_claim(unlike("created", next(numbers)), place)
             made = memories.create(vault, CALLER, claim)
             proofs.append(
                 (made.document.content.id, WriteProof(made.token, made.document.checksum))
@@ -109,6 +110,13 @@ def writes(place: Place) -> Iterator[Row]:
         yield from _write_rows(place, "memory_create", ours=created, bare=beside)
         updated, beside = in_turn(update, bare, times=_WRITES)
         yield from _write_rows(place, "memory_update", ours=updated, bare=beside)
+
+
+def unlike(*parts: object) -> str:
+    """Return a slot's name that is like no other's: near-duplicates are refused."""
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()
+    letters = digest.translate(str.maketrans("0123456789", "ghijklmnop"))
+    return f"{letters[:9]}-{letters[9:18]}-{letters[18:27]}"
 
 
 def written_claim(name: str, place: Place) -> Claim:

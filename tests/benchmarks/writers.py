@@ -60,7 +60,7 @@ def _write(place: Place, number: int, writes: int) -> tuple[list[float], dict[st
 
         _together.wait()
         for turn in range(writes):
-            name = f"writer-{number}-note-{turn}"
+            name = inside.unlike("writer", number, turn)
             seconds.append(seconds_of(lambda name=name: create(name)))  # type: ignore[misc]
     return seconds, written
 

@@ -13,6 +13,7 @@ import pytest
 
 from keepm.model.document import AnyDocument
 from keepm.model.memory import Memory
+from tests.benchmarks.inside import unlike
 from tests.campaigns import plain_jsonl, vaults
 from tests.campaigns.vaults import SEED
 from tests.operations.support import Machine
@@ -42,13 +43,13 @@ def test_a_server_killed_again_and_again_keeps_what_it_acknowledged(
                 killed += 1
             try:
                 while len(kept) < writes:
-                    name = f"note-{killed}-{len(kept)}"
+                    name = unlike(killed, len(kept))
                     made = server.done(
                         "create", name=name, description="d", kind="reference", body=f"text {name}"
                     )
                     kept[made["memory"]["id"]] = f"text {name}"
             except (AssertionError, OSError):
-                server.process.wait()
+                server.process.wait(timeout=60)
                 assert server.process.returncode == -signal.SIGKILL
     found = vaults.settled(machine)
     lost = [i for i, body in kept.items() if i not in found or _body(found[i]) != body]

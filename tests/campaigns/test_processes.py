@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from keepm.store import ledger
+from tests.benchmarks.inside import unlike
 from tests.campaigns import plain_jsonl, vaults
 from tests.campaigns.test_kills import tell
 from tests.stories.server import REPOSITORY, Server, serving
@@ -102,9 +103,11 @@ def _work_for(servers: list[Server], calls: list[int], *, seconds: float) -> Non
     def work(position: int, server: Server) -> None:
         try:
             while time.monotonic() < until:
-                name = f"note-{position}"
+                name = unlike("server", position)
                 if server.call("read", identifier=name).is_error:
-                    server.done("create", name=name, description="d", kind="reference", body="x")
+                    server.done(
+                        "create", name=name, description="d", kind="reference", body=f"x {name}"
+                    )
                 read = server.done("read", identifier=name)
                 server.done(
                     "update",
