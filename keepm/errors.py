@@ -115,10 +115,10 @@ class LimitExceeded(InvalidInput):
 
 
 class ContentRefused(InvalidInput):
-    """Text that may not be stored, named by field, line and column, never by its content."""
+    """Text that may not be stored, named by field, rule, line and column, never by its content."""
 
     code = "content_refused"
-    hint = "Remove what is named at that place and call again."
+    hint = "Remove what is named at that place, or put a placeholder such as <password> for it."
 
 
 class ContractMissing(InvalidInput):

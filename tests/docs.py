@@ -235,12 +235,31 @@ def _limits() -> str:
     )
 
 
+def _screening() -> str:
+    rules = config.load_policy().screening
+    named = {**rules.rules, **{each.rule.name: each.rule for each in rules.advice}}
+    marked = {each.rule.name for each in rules.advice}
+    return table(
+        ("rule", "what it finds", "中文", "then"),
+        (
+            (
+                f"`{name}`",
+                rule.words["en"],
+                rule.words["zh"],
+                "marked for the reviewer" if name in marked else "refused",
+            )
+            for name, rule in named.items()
+        ),
+    )
+
+
 _PARTS: dict[str, Callable[[], str]] = {
     "tools": _tool_pages,
     "commands": _command_pages,
     "settings": _settings,
     "kinds": _kinds,
     "limits": _limits,
+    "screening": _screening,
 }
 
 

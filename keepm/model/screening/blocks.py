@@ -115,7 +115,7 @@ class _Reading:
             yield Leaf(self.sort, self.start, "".join(self.parts))
         self.sort, self.end, self.fence, self.parts = None, None, "", []
 
-    def open(self, sort: Sort, start: int) -> None:
+    def begin(self, sort: Sort, start: int) -> None:
         self.sort, self.start, self.parts = sort, start, []
 
     def add(self, cursor: _Cursor) -> None:
@@ -228,19 +228,19 @@ def _open_leaf(reading: _Reading, cursor: _Cursor, start: int) -> Iterator[Leaf]
         reading.fence = fence["run"]
     elif (html := _html(rest, in_paragraph=reading.in_paragraph)) is not None:
         yield from reading.close()
-        reading.open(Sort.HTML, start)
+        reading.begin(Sort.HTML, start)
         reading.end = html[0]
         yield from _go_on(reading, cursor)
     elif _HEADING.match(rest):
         yield from reading.close()
-        reading.open(Sort.TEXT, start)
+        reading.begin(Sort.TEXT, start)
         reading.add(cursor)
         yield from reading.close()
     elif (reading.in_paragraph and _UNDERLINE.match(rest)) or _RULE.match(rest):
         yield from reading.close()
     else:
         if not reading.in_paragraph:
-            reading.open(Sort.TEXT, start)
+            reading.begin(Sort.TEXT, start)
         reading.add(cursor)
 
 
