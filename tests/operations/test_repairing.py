@@ -153,8 +153,10 @@ def test_theirs_takes_the_change_back_and_leaves_the_stranger_s_version(
 
 
 def test_until_then_the_file_can_not_be_changed(machine: Machine, filled: Vault) -> None:
+    note_id = memories.read(filled, "build-command", max_chars=9).document.content.id
     waiting = blocked("rename, the source changed", machine, filled)
-    machine.put(NOTE, STRANGER)
+    head = f"---\nid: {note_id}\nname: build-command\ndescription: d\n---\n"
+    machine.put(NOTE, head.encode() + STRANGER)
     with pytest.raises(KeepMError):
         update(filled)
     assert waiting in (status.status(filled).recovery_pending or [])

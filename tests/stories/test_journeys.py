@@ -68,7 +68,8 @@ def proof(answer: dict[str, Any], identifier: str) -> dict[str, str]:
 async def steps(call: Callable[..., Any]) -> None:
     suggestion = {"kind": "decision", "body": CONTRACT, "proposal_reason": "在日志中看到"}
     p1 = await call("propose", name="数据库端口", description="端口", **suggestion)
-    p2 = await call("propose", name="包管理器", description="pnpm?", **suggestion)
+    other = {**suggestion, "body": f"{CONTRACT}\n\n用 pnpm。"}
+    p2 = await call("propose", name="包管理器", description="pnpm?", **other)
     assert (p1["created"], p2["created"]) == (True, True)
     assert (await call("search", query="端口"))["items"] == []
     assert (await call("context"))["inbox_summary"]["pending"] == 2
