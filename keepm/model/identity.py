@@ -113,9 +113,7 @@ def parse_project_id(text: str, *, field: str = "project_id") -> str:
         or _WINDOWS_DEVICES.fullmatch(value)
         or not all(c in "._-" or unicodedata.category(c)[0] in "LMN" for c in value)
     ):
-        message = (
-            "1 to 80 letters, digits, '.', '_', '-'; not '.' or '-' first, nor '.' last"
-        )
+        message = "1 to 80 letters, digits, '.', '_', '-'; not '.' or '-' first, nor '.' last"
         raise InvalidIdentifier(
             f"{field}: {message}",
             problems=[Problem(field, message, "invalid_identifier")],
