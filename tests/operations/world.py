@@ -112,9 +112,7 @@ class World:
     faulty: DyingDisk = field(init=False)
     events: int = 0  # changes that happened
     by_hand: set[str] = field(default_factory=set)  # digests of what people wrote
-    undoable: Snapshot | None = (
-        None  # what was there before the last change
-    )
+    undoable: Snapshot | None = None  # what was there before the last change
 
     def __post_init__(self) -> None:
         self.disk = MemoryDisk(self.machine.root)
