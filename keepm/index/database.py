@@ -110,10 +110,15 @@ class Database:
         Raises:
             IndexUnavailable: the file is damaged (`damaged` in the details), busy or closed.
         """
+        with self._lent() as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextmanager
+    def _lent(self) -> Iterator[sqlite3.Connection]:
         with _translated():
             connection = self._take()
             try:
-                connection.execute("BEGIN")
                 yield connection
             finally:
                 self._give_back(connection)
@@ -138,7 +143,7 @@ class Database:
 
     def get_meta(self, key: str) -> str | None:
         """Return a value that a batch stored."""
-        with self.reading() as connection:
+        with self._lent() as connection:  # one statement is a transaction of its own
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 

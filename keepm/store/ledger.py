@@ -5,6 +5,7 @@ One line per event, in the order in which they happened; `event` says what a lin
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from keepm.store.event import LedgerEvent as LedgerEvent
 from keepm.store.root import Root, is_id
 
 FOLDER = f"{layout.RECORDS}/ledger"
-_TAIL = 1 << 16
+_TAIL = 1 << 13
 _LINE = 1 << 12  # more than most events have
 
 
@@ -312,6 +313,8 @@ def _parsed(data: bytes) -> Iterator[tuple[bytes, LedgerEvent | None]]:
         yield line, _event(line)
 
 
+# The end of a chain is read several times in one change.
+@functools.lru_cache(maxsize=16)
 def _event(line: bytes) -> LedgerEvent | None:
     try:
         return LedgerEvent.parse(line)
