@@ -29,34 +29,19 @@ ExpectedChecksum = Annotated[str, Field(description="From a full read.", pattern
 UpdateToken = Annotated[str, Field(description="From that read.", max_length=64)]
 ScopeName = Annotated[Literal["global", "project"], Field(description="Where it belongs.")]
 OnlyScope = Annotated[Literal["global", "project"], Field(description="Only this scope.")]
-KindName = Annotated[
-    Literal[
-        "constraint",
-        "decision",
-        "fix",
-        "workflow",
-        "preference",
-        "feedback",
-        "capability",
-        "overview",
-        "reference",
-    ],
-    Field(description="See the policy."),
+_Kind = Literal[
+    "constraint",
+    "decision",
+    "fix",
+    "workflow",
+    "preference",
+    "feedback",
+    "capability",
+    "overview",
+    "reference",
 ]
-OnlyKind = Annotated[
-    Literal[
-        "constraint",
-        "decision",
-        "fix",
-        "workflow",
-        "preference",
-        "feedback",
-        "capability",
-        "overview",
-        "reference",
-    ],
-    Field(description="Only this kind."),
-]
+KindName = Annotated[_Kind, Field(description="See the policy.")]
+OnlyKind = Annotated[_Kind, Field(description="Only this kind.")]
 LanguageName = Annotated[Literal["en", "zh"], Field(description="Language.")]
 Name = Annotated[str, Field(description="A stable topic, not its value.", max_length=120)]
 Description = Annotated[str, Field(description="One line: what it answers.", max_length=600)]

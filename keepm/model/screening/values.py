@@ -32,7 +32,6 @@ _MEASURE = re.compile(
 )
 _LONE_DIGITS = re.compile(r"\d{4,}")
 _DATE = re.compile(r"(?:19|20)\d\d[-/.年]\d\d?(?:[-/.月]\d\d?日?)?")
-_WORD = re.compile(r"[^\W\d_]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _EXPRESSION = re.compile(
     r"[&*@$!~\-]{0,2}[A-Za-z_$][\w$]*(?:\(|\[|(?:\?|!)?\.[A-Za-z_$]|::|->|<[A-Za-z])"
@@ -132,8 +131,3 @@ def is_type(value: str) -> bool:
 def is_prose_word(value: str) -> bool:
     """Tell whether a value is one word as sentences have it, rather than as passwords are."""
     return _PARTICIPLE.fullmatch(value.casefold()) is not None
-
-
-def is_word(value: str) -> bool:
-    """Tell whether a value consists of letters only."""
-    return _WORD.fullmatch(value) is not None
