@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import tomli_w
+import tomlkit
 
 from keepm import config
 from keepm.config import Settings
@@ -103,7 +103,7 @@ class Machine:
                 known[key] = {**known.get(key, {}), **value}
             else:
                 known[key] = value
-        path.write_bytes(tomli_w.dumps(known).encode())
+        path.write_bytes(tomlkit.dumps(known).encode())
 
     def settings(self, project_dir: Path | None = None) -> Settings:
         unknown = self.folder / "elsewhere"
