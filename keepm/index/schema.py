@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 5
+VERSION = 6
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -151,6 +151,19 @@ CREATE INDEX versions_let_by ON versions (time) WHERE similar_to <> '';
 CREATE INDEX versions_by_new ON versions (new);
 CREATE INDEX versions_by_old ON versions (old);
 CREATE INDEX versions_by_object ON versions (object_id);
+
+-- What people ruled: the events of the ledgers that carry a ruling (`index/rulings`).
+CREATE TABLE rulings (
+    transaction_id TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    time TEXT NOT NULL,
+    ruling TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    object_id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    channel TEXT
+) WITHOUT ROWID;
+CREATE INDEX rulings_by_subject ON rulings (ruling, subject);
 
 -- What people changed by hand and no ledger tells yet.
 CREATE TABLE hand_edits (

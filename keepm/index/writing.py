@@ -10,12 +10,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keepm.index import entries, handmade, lineage, versions
+from keepm.index import entries, handmade, lineage, rulings, versions
 from keepm.index.database import Database
 from keepm.index.entries import Entry as Entry
 from keepm.index.entries import FileRow as FileRow
 from keepm.index.handmade import HandEdit
 from keepm.index.rows import storable
+from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.model import layout
 
@@ -33,7 +34,8 @@ class Batch:
     removed: tuple[str, ...] = ()
     touched: tuple[FileRow, ...] = ()  # new stamps on the bytes that are indexed already
     versions: tuple[VersionRow, ...] = ()  # what the ledgers tell that the index didn't know
-    anew: bool = False  # whether `versions` is all that the ledgers tell
+    rulings: tuple[RulingRow, ...] = ()  # likewise
+    anew: bool = False  # whether `versions` and `rulings` are all that the ledgers tell
     edits: tuple[HandEdit, ...] = ()  # what is to be put on record
     recorded: tuple[str, ...] = ()  # paths whose edits are on record
     meta: Mapping[str, str] = field(default_factory=dict)
@@ -131,6 +133,7 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
         lineage.settle(connection)
     handmade.strike(connection, batch.recorded)
     versions.store(connection, batch.versions, anew=batch.anew)
+    rulings.store(connection, batch.rulings, anew=batch.anew)
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
 
 

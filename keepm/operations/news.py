@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from keepm.index import versions
+from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.operations.vault import Vault
 from keepm.store import ledger
@@ -23,6 +24,7 @@ class News:
     """
 
     versions: tuple[VersionRow, ...] = ()
+    rulings: tuple[RulingRow, ...] = ()
     marks: dict[str, str] | None = None
     anew: bool = False
 
@@ -40,7 +42,8 @@ def read(vault: Vault) -> News:
     anew = any(sizes.get(writer, 0) < offset for writer, offset in known.items())
     events, reached = ledger.events_since(vault.root, {} if anew else known)
     marks = {versions.mark(writer): str(offset) for writer, offset in reached.items()}
-    return News(tuple(_rows(events)), marks, anew)
+    events = list(events)
+    return News(tuple(_rows(events)), tuple(_rulings(events)), marks, anew)
 
 
 def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:
@@ -64,4 +67,19 @@ def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:
                 old=change.before,
                 new=change.after,
                 similar_to=event.extra.get("similar_to", ""),
+            )
+
+
+def _rulings(events: Iterable[LedgerEvent]) -> Iterator[RulingRow]:
+    for event in events:
+        if ruling := event.extra.get("ruling"):
+            yield RulingRow(
+                transaction_id=event.transaction_id,
+                sequence=event.sequence,
+                time=event.time,
+                ruling=ruling,
+                scope=event.scope,
+                object_id=event.object_id,
+                subject=event.extra.get("subject", ""),
+                channel=event.channel,
             )

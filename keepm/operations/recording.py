@@ -250,7 +250,13 @@ def _take_up(vault: Vault, recorded: tuple[str, ...]) -> None:
     told = news.read(vault)
     writing.apply(
         vault.database,
-        Batch(versions=told.versions, anew=told.anew, meta=told.marks or {}, recorded=recorded),
+        Batch(
+            versions=told.versions,
+            rulings=told.rulings,
+            anew=told.anew,
+            meta=told.marks or {},
+            recorded=recorded,
+        ),
     )
     if told.marks:
         anchoring.advance(vault)

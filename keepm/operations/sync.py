@@ -111,6 +111,7 @@ def _look(vault: Vault, *, deep: bool) -> Pass:
                 skipped=tuple(skipped),
                 removed=removed,
                 versions=told.versions,
+                rulings=told.rulings,
                 anew=told.anew,
                 edits=gone,
                 meta=meta,
@@ -163,7 +164,14 @@ def take_up(vault: Vault, paths: Iterable[str]) -> None:
     batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns())
     writing.apply(
         vault.database,
-        replace(batch, versions=told.versions, anew=told.anew, meta=told.marks or {}, edits=()),
+        replace(
+            batch,
+            versions=told.versions,
+            rulings=told.rulings,
+            anew=told.anew,
+            meta=told.marks or {},
+            edits=(),
+        ),
     )
     if told.marks:
         anchoring.advance(vault)
