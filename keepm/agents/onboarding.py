@@ -201,9 +201,19 @@ def _parts(wish: Wish, environ: Mapping[str, str]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
+_APPROVAL = {
+    "relayed": "An agent's word that you agreed lets its text become memory. To demand the host's "
+    "own dialog: `keepm config set approval.minimum host`; your own terminal: `… owner`.",
+    "host": "Text becomes memory by the host's own dialog or by you: a host without one proposes, "
+    "and you decide with `keepm review` (`keepm config set approval.minimum relayed | owner`).",
+    "owner": "Text becomes memory only by you: decide with `keepm review` in a terminal of your "
+    "own (`keepm config set approval.minimum relayed | host` for less).",
+}
+
+
 def _next_steps(wish: Wish) -> tuple[str, ...]:
     steps = [step for host in wish.hosts for step in host.next_steps]
-    return (*steps, "Ask the agent: call memory_status.")
+    return (*steps, _APPROVAL[wish.settings.approval_minimum], "Ask the agent: call memory_status.")
 
 
 # ---- settings, record --------------------------------------------------------------------------

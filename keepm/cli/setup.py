@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     # does the owner's no.
     if wish is not None:
         plan = onboarding.prepare(wish, environ)
-    if wish is None or (asks and not _confirmed(plan.changes)):
+    if wish is None or (asks and not _confirmed(plan.changes, wish.settings.language)):
         output.say("keepm: nothing was changed")
         return output.USAGE
     wish = replace(wish, program=_program(settings, environ, prepare=not args.dry_run))
@@ -155,10 +155,10 @@ def _asked(
     )
 
 
-def _confirmed(changes: Sequence[FileChange]) -> bool:
+def _confirmed(changes: Sequence[FileChange], language: str) -> bool:
     from keepm.cli import wizard
 
-    return wizard.confirm(changes)
+    return wizard.confirm(changes, language)
 
 
 def _remove(args: argparse.Namespace, settings: Settings, top: Path) -> int:

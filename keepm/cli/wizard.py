@@ -12,7 +12,10 @@ from keepm import config
 from keepm.agents import hosts
 from keepm.agents.hosts import Host
 from keepm.agents.installing import FileChange
+from keepm.cli import wording
+from keepm.cli.wording import Words
 from keepm.config import Settings
+from keepm.config.values import MINIMA
 from keepm.errors import InvalidIdentifier, KeepMError
 from keepm.model import identity
 from keepm.operations import projects
@@ -41,74 +44,76 @@ def ask(
     project_id: str | None,
     hooks: bool,
 ) -> Answers | None:
-    """Ask everything; return nothing when the owner stops."""
-    questionary.print(f"Setting up KeepM for {top}")
+    """Ask everything, in the language that is asked for first; return nothing when the owner stops.
+
+    Raises:
+        ConfigurationError: this installation lacks the questions.
+    """
     try:
-        root = _text("Vault (a folder of Markdown notes)", str(settings.root), check=_check_root)
-        told = replace(settings, root=_root(root))
+        language = _pick("Language / 语言", [("English", "en"), ("中文", "zh")], settings.language)
+        say = wording.words(language, of="setup")
+        questionary.print(say("begin", top=str(top)))
+        root = _text(say("vault"), str(settings.root), check=_check_root)
+        told = replace(settings, root=_root(root), language=language)
         own = _text(
-            "Project id" if project_id else _explained(told),
+            say("project_given") if project_id else _explained(told, say),
             project_id or _proposed(told).project_id,
             check=check_id,
         )
         names = _answer(
             questionary.checkbox(
-                "Hosts",
-                instruction="(arrows move, space picks, enter ends)",
+                say("hosts"),
+                instruction=say("hosts_how"),
                 choices=[
                     questionary.Choice(host.title, value=host.name, checked=host in wanted)
                     for host in hosts.ALL
                 ],
-                validate=lambda picked: bool(picked) or "Pick at least one (space bar)",
+                validate=lambda picked: bool(picked) or say("hosts_none"),
             )
         )
-        language = _answer(
-            questionary.select(
-                "Language of what agents are told",
-                choices=[
-                    questionary.Choice("English", value="en"),
-                    questionary.Choice("中文", value="zh"),
-                ],
-                default=settings.language,
-            )
+        minimum = _pick(
+            say("approval"),
+            [(say(f"approval_{each}"), each) for each in MINIMA],
+            settings.approval_minimum,
         )
-        wants_hooks = bool(
-            _answer(questionary.confirm("Hooks that begin each session with a digest?", hooks))
-        )
+        wants_hooks = bool(_answer(questionary.confirm(say("hooks"), hooks)))
     except _Stopped:
         return None
-    chosen = {}
-    if told.root != settings.root:
-        chosen["root"] = str(told.root)
-    if language != settings.language:
-        chosen["language"] = str(language)
+    asked = {
+        "root": (str(settings.root), str(told.root)),
+        "language": (settings.language, language),
+        "approval.minimum": (settings.approval_minimum, minimum),
+    }
     return Answers(
-        settings=replace(told, language=str(language)),
+        settings=replace(told, approval_minimum=minimum),
         hosts=tuple(host for host in hosts.ALL if host.name in (names or ())),  # type: ignore[operator]  # a checkbox answers a list
         project_id=identity.parse_project_id(own),
         hooks=wants_hooks,
-        chosen=chosen,
+        chosen={name: new for name, (old, new) in asked.items() if new != old},
     )
 
 
-def confirm(changes: Sequence[FileChange]) -> bool:
+def confirm(changes: Sequence[FileChange], language: str) -> bool:
     """Show which files change, and ask for the last word."""
+    say = wording.words(language, of="setup")
     for change in changes:
         if change.is_one:
-            questionary.print(f"  {'new   ' if change.before is None else 'change'} {change.path}")
+            questionary.print(
+                f"  {say('new' if change.before is None else 'change')} {change.path}"
+            )
     try:
-        return bool(_answer(questionary.confirm("Write this?", default=True)))
+        return bool(_answer(questionary.confirm(say("write"), default=True)))
     except _Stopped:
         return False
 
 
-def _explained(settings: Settings) -> str:
+def _explained(settings: Settings, say: Words) -> str:
     proposed = _proposed(settings)
     if proposed.note:
         questionary.print(proposed.note)
     if proposed.known:
-        return f"Project id ('{proposed.project_id}' is in use: the same project, or another id?)"
-    return f"Project id (proposed from: {proposed.source})"
+        return say("project_known", id=proposed.project_id)
+    return say("project", source=proposed.source)
 
 
 def _proposed(settings: Settings) -> projects.Proposed:
@@ -135,6 +140,19 @@ def check_id(text: str) -> bool | str:
         # Without the field's name: a terminal of 80 columns shows one line of it.
         return "; ".join(problem.message for problem in error.problems)
     return True
+
+
+def _pick(question: str, choices: Sequence[tuple[str, str]], default: str) -> str:
+    """Return the value of the choice that is taken; a choice is its title and its value."""
+    return str(
+        _answer(
+            questionary.select(
+                question,
+                choices=[questionary.Choice(title, value=value) for title, value in choices],
+                default=default,
+            )
+        )
+    )
 
 
 def _text(question: str, default: str, *, check: object) -> str:

@@ -1,4 +1,4 @@
-"""The words of the review in the owner's language, from `policies/review.toml`."""
+"""What a person is told in their language, from `policies/review.toml` and `setup.toml`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Words:
         return self.sentences[key].format_map(safe)
 
 
-def words(language: str) -> Words:
-    """Return the words of a language.
+def words(language: str, *, of: str = "review") -> Words:
+    """Return the words of a language, `of` the review or of setup.
 
     Raises:
         ConfigurationError: this installation lacks them.
     """
     try:
-        text = (resources.folder("policies") / "review.toml").read_text("utf-8")
+        text = (resources.folder("policies") / f"{of}.toml").read_text("utf-8")
         return Words(language, dict(tomllib.loads(text)[language]))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(
-            f"this installation of KeepM lacks the review's words in '{language}'",
+            f"this installation of KeepM lacks the words of {of} in '{language}'",
             hint="Install KeepM again.",
         ) from error

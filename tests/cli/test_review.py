@@ -386,8 +386,9 @@ def test_a_persons_own_variables_mark_no_shell() -> None:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def test_both_languages_have_the_same_words_with_the_same_places() -> None:
-    text = (resources.folder("policies") / "review.toml").read_text("utf-8")
+@pytest.mark.parametrize("of", ["review", "setup"])
+def test_both_languages_have_the_same_words_with_the_same_places(of: str) -> None:
+    text = (resources.folder("policies") / f"{of}.toml").read_text("utf-8")
     english, chinese = (tomllib.loads(text)[language] for language in resources.LANGUAGES)
 
     def places(sentence: str) -> set[str]:

@@ -211,7 +211,7 @@ def answers(top: Path, keys: str) -> Answers | None:
 
 
 def test_enter_accepts_what_is_proposed(top: Path, home: Path) -> None:
-    said = answers(top, ENTER * 5)
+    said = answers(top, ENTER * 6)
 
     assert said is not None
     assert (said.project_id, said.hooks, said.chosen) == ("widgets", True, {})
@@ -223,13 +223,18 @@ def test_everything_can_be_answered_otherwise(top: Path, home: Path) -> None:
     erase = "\x15"
     said = answers(
         top,
-        f"{erase}~/notes{ENTER}{erase}工具{ENTER}{SPACE}{DOWN}{SPACE}{ENTER}{DOWN}{ENTER}n",
+        f"{DOWN}{ENTER}{erase}~/notes{ENTER}{erase}工具{ENTER}"
+        f"{SPACE}{DOWN}{SPACE}{ENTER}{DOWN}{DOWN}{ENTER}n",
     )
 
     assert said is not None
     assert (said.project_id, said.hooks) == ("工具", False)
-    assert said.chosen == {"root": str(home / "notes"), "language": "zh"}
-    assert said.settings.language == "zh"
+    assert said.chosen == {
+        "root": str(home / "notes"),
+        "language": "zh",
+        "approval.minimum": "owner",
+    }
+    assert (said.settings.language, said.settings.approval_minimum) == ("zh", "owner")
     assert [host.name for host in said.hosts] == ["codex"]
 
 
