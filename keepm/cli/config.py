@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from keepm import config
-from keepm.cli import flags, output
+from keepm.cli import flags, output, owner
 from keepm.config import Settings
 from keepm.operations import settings_file
 
@@ -79,6 +79,8 @@ def _value(settings: Settings, name: str) -> str:
 
 
 def _set(name: str, value: str) -> None:
+    if name.startswith(config.GATE):
+        owner.require_own_shell()  # who may open the gate is for the owner to say
     # The settings are not resolved before: a wrong one must not stop its own mending.
     settings_file.write_settings(_place(), {name: value})
     variable = config.variable(name)

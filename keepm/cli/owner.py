@@ -16,6 +16,17 @@ def caller() -> Caller:
     Raises:
         ApprovalRequired: a coding agent's host started this shell.
     """
+    require_own_shell()
+    terminal = "tty" if at_terminal() else "none"
+    return Caller(surface="cli", channel=Channel.OWNER_CLI, terminal=terminal)
+
+
+def require_own_shell() -> None:
+    """Let a command pass that is for the owner alone.
+
+    Raises:
+        ApprovalRequired: a coding agent's host started this shell.
+    """
     shell = shells.agent_shell()
     if shell is not None:
         raise ApprovalRequired(
@@ -24,8 +35,6 @@ def caller() -> Caller:
             hint="Run it in a terminal that you opened yourself.",
             details={"host": shell.host, "variable": shell.variable},
         )
-    terminal = "tty" if at_terminal() else "none"
-    return Caller(surface="cli", channel=Channel.OWNER_CLI, terminal=terminal)
 
 
 def deciding(*, as_owner: bool) -> Caller:

@@ -38,6 +38,7 @@ from keepm.config.settings import (
 )
 from keepm.config.values import (
     BY_KIND,
+    GATE,
     NAMES,
     check_value,
     parse_setting,
@@ -46,6 +47,7 @@ from keepm.config.values import (
 
 __all__ = [
     "BY_KIND",
+    "GATE",
     "NAMES",
     "Assignment",
     "HandoffLimits",

@@ -31,6 +31,9 @@ NAMES = ("root", *CHOICES, *INTEGERS)
 BY_KIND = "approval.kinds."
 """What the name of a kind's own minimum of approval begins with."""
 
+GATE = "approval."
+"""What the name of each setting begins with that says who may let text into memory."""
+
 
 def variable(name: str) -> str:
     """Return the environment variable of a setting."""

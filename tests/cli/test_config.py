@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from keepm import config
 from keepm.cli import config as command
-from keepm.errors import ConfigurationError
+from keepm.errors import ApprovalRequired, ConfigurationError
+from tests.cli.support import MARKS
 
 
 @pytest.fixture(autouse=True)
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("KEEPM_LANGUAGE", "KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR"):
+    places = ("KEEPM_LANGUAGE", "KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+    for name in (*places, *MARKS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEEPM_CONFIG", str(tmp_path / "config.toml"))
@@ -116,3 +119,21 @@ def test_a_variable_that_comes_before_the_file_is_named(
     run("set", "language", "en")
 
     assert "KEEPM_LANGUAGE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_in_an_agents_shell_the_gate_keeps_its_settings(
+    file: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    """An agent that could lower the minimum could let in what it likes."""
+    assert run("set", "approval.minimum", "owner") == 0
+    before = file.read_bytes()
+    monkeypatch.setenv(mark, "1")
+    gate = [name for name in config.NAMES if name.startswith("approval.")]
+    assert len(gate) >= 2
+    for name in (*gate, "approval.kinds.decision"):
+        with pytest.raises(ApprovalRequired):
+            run("set", name, "relayed")
+    assert file.read_bytes() == before
+    # What says nothing about the gate can be set there.
+    assert run("set", "language", "zh") == 0
