@@ -56,7 +56,7 @@ def take_place(
         resolution.succeed(
             winner,
             [loser.content.id for loser in losers],
-            lineage.of_scope(desk.vault.database, winner.claim.scope),
+            lineage.of_scope(desk.vault.database, winner.claim.scope) if losers else {},
             field=field,
         ),
         tuple(
