@@ -18,6 +18,7 @@ _COLUMNS = (
 )
 _NEWEST_FIRST = "ORDER BY time DESC, sequence DESC, position DESC"
 _MARK = "ledger:"
+_BEHIND_MARKS = "ledger;"  # the first text behind all that begin with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: b
 def marks(db: Database) -> dict[str, int]:
     """Return how much of each writer's ledger the index knows, in bytes."""
     with db.reading() as connection:
+        # A range and not GLOB: SQLite would plan a pattern that is a parameter anew each time.
         rows = connection.execute(
-            "SELECT key, value FROM meta WHERE key GLOB ?", (f"{_MARK}*",)
+            "SELECT key, value FROM meta WHERE key >= ? AND key < ?", (_MARK, _BEHIND_MARKS)
         ).fetchall()
     return {key.removeprefix(_MARK): int(value) for key, value in rows}
 
