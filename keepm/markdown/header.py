@@ -5,6 +5,7 @@ Refuses what is no text, both halves of an unfinished merge, and a front matter 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ class Header:
         return line_at(self.text, position)
 
 
+# A change reads its document for the text, to patch it, and to see that it can be read back.
+@functools.lru_cache(maxsize=4)
 def read(data: bytes) -> Header:
     """Cut a file and read its front matter.
 
