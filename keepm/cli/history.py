@@ -16,7 +16,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "history",
         help="a note's versions, hand edits included",
         description="List a note's versions, newest first: when, by what, by which channel and "
-        "client. With --diff, what each changed. With --version, one version's text.",
+        "client; a deleted note's too, while the trash has it. With --diff, what each changed. "
+        "With --version, one version's text.",
         epilog="Examples:\n"
         "  keepm history project-package-manager\n"
         "  keepm history project-package-manager --diff\n"
@@ -35,19 +36,22 @@ def run(args: argparse.Namespace) -> int:
     """Print the versions, or one of them."""
     with opening.vault(args) as vault:
         if args.version:
-            old = history.version(vault, args.identifier, args.version)
+            old = history.version(vault, args.identifier, args.version, with_deleted=True)
             text = old.document.data.decode("utf-8-sig", "replace")
             output.emit(args, text=text.rstrip("\n"), data={**_data(old.version), "text": text})
             return output.OK
-        known = history.history(vault, args.identifier)
+        known = history.history(vault, args.identifier, with_deleted=True)
         changes = dict(history.diffs(vault, known)) if args.diff else {}
     document = known.document
+    if known.deleted_at:
+        output.say(f"keepm: deleted {known.deleted_at}; `keepm restore` puts it back")
     output.emit(
         args,
         text="\n".join(_lines(each, changes) for each in known.versions),
         data={
             "id": document.content.id,
             "path": document.path,
+            "deleted_at": known.deleted_at,
             "versions": [
                 {**_data(each), **({"diff": changes[each]} if each in changes else {})}
                 for each in known.versions

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, KeepMError, NotFound
 from keepm.index import versions
 from keepm.index.versions import VersionRow
 from keepm.markdown import documents
-from keepm.model import layout
+from keepm.model import layout, visible
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument
 from keepm.model.scope import Scope
-from keepm.operations import identifying, reading
+from keepm.operations import identifying, reading, restoring
 from keepm.operations.vault import Vault
 from keepm.store import history as objects
 
@@ -41,6 +41,7 @@ class History:
 
     document: AnyDocument
     versions: tuple[Version, ...]
+    deleted_at: str | None = None  # of a note that lies in the trash
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,25 @@ class OldVersion:
     current: bool
 
 
-def history(vault: Vault, identifier: str) -> History:
-    """List a note's versions, newest first.
+def history(vault: Vault, identifier: str, *, with_deleted: bool = False) -> History:
+    """List a note's versions, newest first; `with_deleted`, the trash is looked through too.
 
     Raises:
         NotFound, AmbiguousIdentifier, InvalidIdentifier.
     """
-    document = reading.current(vault, identifier, identifying.note_path)
+    try:
+        return _history(vault, reading.current(vault, identifier, identifying.note_path))
+    except NotFound:
+        if not with_deleted:
+            raise
+        trashed = restoring.deleted(vault, identifier)
+    if trashed is None:
+        raise NotFound(f"no note, deleted or not, answers to '{visible.shown(identifier)}'")
+    document, entry = trashed
+    return replace(_history(vault, document), deleted_at=entry.deleted_at or "?")
+
+
+def _history(vault: Vault, document: AnyDocument) -> History:
     present = document.checksum.hex
     rows = versions.ancestry(vault.database, present)
     found = [_version(row) for row in rows]
@@ -73,7 +86,9 @@ def history(vault: Vault, identifier: str) -> History:
     return History(document, tuple(seen))
 
 
-def version(vault: Vault, identifier: str, digest: str) -> OldVersion:
+def version(
+    vault: Vault, identifier: str, digest: str, *, with_deleted: bool = False
+) -> OldVersion:
     """Read one version of a note by its digest or the beginning of it.
 
     Raises:
@@ -88,7 +103,7 @@ def version(vault: Vault, identifier: str, digest: str) -> OldVersion:
             f"a version is at least {_SHORTEST} hex digits of its digest",
             hint="List the versions with history=true and take one from there.",
         )
-    known = history(vault, identifier)
+    known = history(vault, identifier, with_deleted=with_deleted)
     chosen = choose(known.versions, wanted)
     document = known.document
     if chosen.digest == document.checksum.hex:

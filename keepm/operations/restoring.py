@@ -58,6 +58,20 @@ def listing(vault: Vault) -> list[TrashItem]:
     return found
 
 
+def deleted(vault: Vault, identifier: str) -> tuple[AnyDocument, Trashed] | None:
+    """Return the note in the trash that answers to an id or a name, the one deleted last.
+
+    Raises:
+        StorageFailed: the trash can't be read.
+    """
+    key = slot_key(identifier)
+    for item in listing(vault):
+        if item.kind == "memory" and (item.id == identifier or slot_key(item.name) == key):
+            data = reader.read(vault.root, item.entry.path, limit=history.LARGEST)
+            return documents.read(item.target, data), item.entry
+    return None
+
+
 def restore(vault: Vault, caller: Caller, identifier: str) -> Restored:
     """Put one file back where it was, named by its path in the trash, its id, its name, or the
     beginning of the transaction that deleted it.

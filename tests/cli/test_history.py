@@ -41,5 +41,33 @@ def test_it_shows_what_changed_and_one_version(
     assert "The text of build-command." in out
 
 
+def test_a_deleted_note_has_its_history_while_the_trash_holds_it(
+    machine: Machine, vault: Vault, keepm: CommandLine
+) -> None:
+    first = changed(machine, vault)
+    assert keepm.json("history", "build-command")["deleted_at"] is None
+    memories.delete(vault, AGENT, "build-command", proof(vault, "build-command"))
+
+    data = keepm.json("history", "Build Command", "--diff")
+
+    assert data["deleted_at"]
+    assert [each["operation"] for each in data["versions"]] == ["update", "create"]
+    assert "+Second." in data["versions"][0]["diff"]
+    code, out = keepm.run("history", "build-command", "--version", first[:10])
+    assert (code, "The text of build-command." in out) == (0, True)
+
+
+def test_another_projects_deleted_note_stays_unknown(
+    machine: Machine, vault: Vault, keepm: CommandLine
+) -> None:
+    changed(machine, vault)
+    memories.delete(vault, AGENT, "build-command", proof(vault, "build-command"))
+    machine.project("gadgets")
+
+    error = keepm.json("history", "build-command", "--project", "gadgets", code=2)["error"]
+
+    assert error["code"] == "not_found"
+
+
 def test_an_unknown_note_is_refused(machine: Machine, vault: Vault, keepm: CommandLine) -> None:
     assert keepm.json("history", "nothing", code=2)["error"]["code"] == "not_found"
