@@ -1,19 +1,20 @@
 """One-time credentials: read tokens that entitle to a change, plan tokens that confirm a plan.
 
-Both live in this process only, last ten minutes, and are spent by the act that succeeds; a
+A diagnosis's token stands for a plan a file: doctor hands out one for all it found. All live in this process only, last ten minutes, and are spent by the act that succeeds; a
 refused call spends nothing.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from keepm.errors import ConfirmationRequired, IncompleteRead, TokenInvalid
 from keepm.model.checksum import Checksum
 
 LIFETIME_SECONDS = 600.0
+_WHOLE = ""  # the subject of a diagnosis's token itself: no file has this path
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,9 @@ class _Grants:
         self._granted: dict[str, _Grant] = {}
         self._lock = threading.Lock()
 
-    def grant(self, subject: str, value: str) -> str:
+    def grant(self, subject: str, value: str, *, token: str | None = None) -> str:
         now = self._seconds()
-        token = self._secret()
+        token = token or self._secret()
         with self._lock:
             # Grants expire in the order they were made, so the dead ones stand in front.
             for old in list(self._granted):
@@ -130,3 +131,56 @@ class PlanTokens:
     def spend(self, token: str) -> None:
         """Use the token up."""
         self._grants.spend(token)
+
+
+class DiagnosisTokens:
+    """Tokens of diagnoses, each bound to the files that were found at fault, as they were.
+
+    One token confirms a repair of each of them; a repair spends its own file's part only.
+    """
+
+    def __init__(self, *, seconds: Callable[[], float], secret: Callable[[], str]) -> None:
+        self._grants = _Grants(seconds=seconds, secret=secret)
+        self._secret = secret
+
+    def issue(self, files: Mapping[str, str]) -> str:
+        """Hand out the token of a diagnosis: `files` are checksums (hex) by path."""
+        token = self._secret()
+        self._grants.grant(_WHOLE, "", token=token)
+        for path, checksum in files.items():
+            self._grants.grant(path, checksum, token=_part(token, path))
+        return token
+
+    def check(self, token: str, path: str, checksum: str) -> None:
+        """Let the repair of one file pass without spending it.
+
+        Raises:
+            ConfirmationRequired: the token is missing, unknown, over ten minutes old or spent for
+                this file, or the file is another version than doctor saw.
+        """
+        if not token or not self._grants.holds(_part(token, path), path, checksum):
+            raise ConfirmationRequired(
+                "the repair token is missing, over ten minutes old, or spent for this file, or "
+                "the file has changed since",
+                hint="Call memory_doctor again and use its repair_token.",
+            )
+
+    def require(self, token: str) -> None:
+        """Let a step pass that needs a diagnosis but is about no one file.
+
+        Raises:
+            ConfirmationRequired: the token is missing, unknown, spent or over ten minutes old.
+        """
+        if not self._grants.holds(token, _WHOLE, ""):
+            raise ConfirmationRequired(
+                "the repair token is missing, unknown, spent or over ten minutes old",
+                hint="Call memory_doctor again and use its repair_token.",
+            )
+
+    def spend(self, token: str, path: str | None = None) -> None:
+        """Use up one file's part of a token, or what it is good for beside files."""
+        self._grants.spend(token if path is None else _part(token, path))
+
+
+def _part(token: str, path: str) -> str:
+    return f"{token} {path}"

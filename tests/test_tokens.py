@@ -11,7 +11,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
 from keepm.errors import ConfirmationRequired, IncompleteRead, InvalidInput, TokenInvalid
 from keepm.model.checksum import Checksum
-from keepm.tokens import LIFETIME_SECONDS, PlanTokens, ReadTokens, WriteProof
+from keepm.tokens import (
+    LIFETIME_SECONDS,
+    DiagnosisTokens,
+    PlanTokens,
+    ReadTokens,
+    WriteProof,
+)
 
 NOTES = ("note-a", "note-b")
 VERSIONS = tuple(Checksum.of(text) for text in (b"one", b"two"))
@@ -137,3 +143,71 @@ def test_a_proof_needs_a_checksum(checksum: str) -> None:
 def test_a_proof_is_read_kindly() -> None:
     hex_digits = VERSIONS[0].hex
     assert WriteProof.parse(hex_digits.upper(), " token\n") == WriteProof("token", VERSIONS[0])
+
+
+# ---- diagnoses -----------------------------------------------------------------------------------
+
+
+def diagnoses(start: float = 0.0) -> tuple[DiagnosisTokens, list[float]]:
+    """Return tokens of diagnoses, and their clock."""
+    time, numbers = [start], itertools.count(1)
+    return DiagnosisTokens(seconds=lambda: time[0], secret=lambda: f"secret-{next(numbers)}"), time
+
+
+def test_a_diagnosis_token_opens_each_file_it_is_of_as_it_was() -> None:
+    tokens, _ = diagnoses()
+    token = tokens.issue({"a.md": "1", "b.md": "2"})
+
+    tokens.check(token, "a.md", "1")
+    tokens.check(token, "b.md", "2")
+    for path, checksum in (("a.md", "2"), ("c.md", "1"), ("", "")):
+        with pytest.raises(ConfirmationRequired):
+            tokens.check(token, path, checksum)
+
+
+def test_a_repair_spends_its_own_files_part_of_a_diagnosis_token() -> None:
+    tokens, _ = diagnoses()
+    token = tokens.issue({"a.md": "1", "b.md": "2"})
+
+    tokens.spend(token, "a.md")
+
+    with pytest.raises(ConfirmationRequired):
+        tokens.check(token, "a.md", "1")
+    tokens.check(token, "b.md", "2")
+    tokens.require(token)
+
+
+def test_a_diagnosis_token_is_good_once_for_what_is_about_no_file() -> None:
+    tokens, _ = diagnoses()
+    token = tokens.issue({})
+    tokens.require(token)
+
+    tokens.spend(token)
+
+    with pytest.raises(ConfirmationRequired):
+        tokens.require(token)
+
+
+@pytest.mark.parametrize("token", ["", "secret-1 a.md", "other"])
+def test_what_is_no_diagnosis_token_opens_nothing(token: str) -> None:
+    tokens, _ = diagnoses()
+    tokens.issue({"a.md": "1"})
+
+    with pytest.raises(ConfirmationRequired):
+        tokens.require(token)
+    with pytest.raises(ConfirmationRequired):
+        tokens.check(token, "a.md", "1")
+
+
+def test_a_diagnosis_token_lives_ten_minutes() -> None:
+    tokens, time = diagnoses()
+    token = tokens.issue({"a.md": "1"})
+    time[0] = LIFETIME_SECONDS - 1
+    tokens.check(token, "a.md", "1")
+
+    time[0] = LIFETIME_SECONDS
+
+    with pytest.raises(ConfirmationRequired):
+        tokens.require(token)
+    with pytest.raises(ConfirmationRequired):
+        tokens.check(token, "a.md", "1")

@@ -26,7 +26,7 @@ from keepm.operations.projects import Identity
 from keepm.store.disk import OSDisk
 from keepm.store.paths import VaultPaths
 from keepm.store.transaction import Root
-from keepm.tokens import PlanTokens, ReadTokens
+from keepm.tokens import DiagnosisTokens, PlanTokens, ReadTokens
 
 
 class Clock(Protocol):
@@ -69,6 +69,7 @@ class Vault:
     database: Database
     tokens: ReadTokens
     plans: PlanTokens
+    diagnoses: DiagnosisTokens
     approval: ApprovalRule
     clock: Clock = field(default_factory=SystemClock)
     progress: Progress = field(default_factory=Progress)
@@ -182,6 +183,7 @@ def open_vault(
         ),
         tokens=ReadTokens(seconds=time.monotonic, secret=_secret),
         plans=PlanTokens(seconds=time.monotonic, secret=_secret),
+        diagnoses=DiagnosisTokens(seconds=time.monotonic, secret=_secret),
         approval=approval_rule(settings),
         clock=clock or SystemClock(),
     )
