@@ -1,7 +1,8 @@
 """One-time credentials: read tokens that entitle to a change, plan tokens that confirm a plan.
 
-A diagnosis's token stands for a plan a file: doctor hands out one for all it found. All live in this process only, last ten minutes, and are spent by the act that succeeds; a
-refused call spends nothing.
+A diagnosis's token confirms a repair of each file that doctor found at fault. All live in this
+process only, last ten minutes, and are spent by the act that succeeds; a refused call spends
+nothing.
 """
 
 from __future__ import annotations
