@@ -47,7 +47,8 @@ def hold(paths: VaultPaths, *, surface: str, timeout: float, now: str) -> Iterat
     with taken as record:
         with reporting(_PATH):
             _write(record, holder)
-        yield
+        with paths.looking_once():
+            yield
 
 
 def holder(paths: VaultPaths) -> dict[str, str | int]:

@@ -6,13 +6,15 @@ or normalised: what isn't plainly a path of the vault is refused.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import stat
+import threading
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from keepm.errors import InvalidIdentifier, Problem
@@ -35,6 +37,21 @@ class VaultPaths:
     """The places of one vault. The root itself may lie behind a symlink, nothing below it may."""
 
     root: Path
+    _held: threading.local = field(default_factory=threading.local, compare=False, repr=False)
+
+    @contextlib.contextmanager
+    def looking_once(self) -> Iterator[None]:
+        """Let this thread look at each folder only once, for the body of a `with`.
+
+        For the time of one change under the lock. A folder that gives way to a symlink meanwhile
+        does no more harm than between a look and the call that follows it; the last part of a
+        path is looked at each time.
+        """
+        self._held.folders = {}
+        try:
+            yield
+        finally:
+            del self._held.folders
 
     @property
     def memory(self) -> Path:
@@ -54,9 +71,13 @@ class VaultPaths:
             StorageFailed: the file system doesn't let us look.
         """
         components = _components(path)
-        # Text and not Path: a mutation looks some forty paths up.
-        here = str(self.root)
-        for position, component in enumerate(components):
+        folder = path.rpartition("/")[0]
+        folders: dict[str, Path] | None = getattr(self._held, "folders", None)
+        known = None if folders is None else folders.get(folder)
+        start = 0 if known is None else len(components) - 1
+        # Text and not Path: a mutation looks some thirty paths up.
+        here = str(known or self.root)
+        for position, component in enumerate(components[start:], start):
             here = f"{here}{os.sep}{component}"
             try:
                 seen = os.lstat(here)
@@ -68,9 +89,12 @@ class VaultPaths:
                 raise failed("/".join(components[: position + 1]), error) from error
             if _is_link(seen):
                 raise _obstructed(components[: position + 1], "is a symlink, which is not followed")
-        else:
-            return Path(here)
-        return self.root.joinpath(*components)
+        if known is not None:
+            return known / components[-1]
+        place = self.root / path
+        if folders is not None and position == len(components) - 1:
+            folders[folder] = place.parent
+        return place
 
 
 def is_portable(name: str) -> bool:

@@ -154,3 +154,24 @@ def test_a_folder_that_denies_a_look_is_told_as_the_file_system_tells_it(
     with pytest.raises(StorageFailed) as caught:
         paths.locate("Memory/global/note.md")
     assert caught.value.details == {"path": "Memory", "reason": "EACCES", "committed": False}
+
+
+def test_during_one_change_the_last_part_is_looked_at_each_time(
+    paths: VaultPaths, tmp_path: Path
+) -> None:
+    with paths.looking_once():
+        place = paths.locate("Memory/global/new.md")
+        assert place == paths.locate("Memory/global/new.md")
+        place.symlink_to(tmp_path / "outside.md")
+        with pytest.raises(InvalidIdentifier):
+            paths.locate("Memory/global/new.md")
+
+
+def test_after_a_change_the_folders_are_looked_at_again(paths: VaultPaths, tmp_path: Path) -> None:
+    with paths.looking_once():
+        paths.locate("Memory/global/note.md")
+    (paths.root / "Memory/global").rename(tmp_path / "moved")
+    (paths.root / "Memory/global").symlink_to(tmp_path / "moved")
+
+    with pytest.raises(InvalidIdentifier):
+        paths.locate("Memory/global/note.md")
