@@ -6,7 +6,7 @@ import argparse
 
 from keepm.cli import opening, output
 from keepm.model.document import Damaged
-from keepm.operations import memories
+from keepm.operations import answers, memories
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
             "approved_via": str(found.approved_via),
             "source_state": None if found.source_state is None else str(found.source_state),
             "damaged": damaged,
+            "pending_corrections": answers.plain(found.pending_corrections),
             "findings": [
                 {"code": each.code, "message": each.message, "line": each.line}
                 for each in document.findings
@@ -50,6 +51,11 @@ def run(args: argparse.Namespace) -> int:
     )
     standing = "damaged, shown as it is" if damaged else f"approved via {found.approved_via}"
     output.say(f"{document.path}  {standing}")
+    if waiting := found.pending_corrections:
+        output.say(
+            f"corrections that wait for you: {waiting.total} (`keepm review`): "
+            f"{', '.join(waiting.proposals)}"
+        )
     for each in document.findings:
         where = f":{each.line}" if each.line else ""
         output.say(f"{document.path}{where}: {each.message} [{each.code}]")

@@ -79,6 +79,8 @@ def _item(item: SearchItem) -> str:
     marks = [mark for mark in (item.kind, item.scope, item.source_state) if mark]
     if item.damaged:
         marks.append("damaged")
+    if item.pending_corrections:
+        marks.append("a correction waits for review")
     lines = [f"{item.name}  ({', '.join(marks)})  {item.id}"]
     if item.description:
         lines.append(f"  {item.description}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 6
+VERSION = 8
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -192,6 +192,7 @@ CREATE TABLE proposals (
 ) WITHOUT ROWID;
 CREATE INDEX proposals_by_id ON proposals (id);
 CREATE INDEX proposals_by_slot ON proposals (slot);
+CREATE INDEX proposals_by_target ON proposals (target_id) WHERE target_id IS NOT NULL;
 
 CREATE TABLE handoffs (
     path TEXT PRIMARY KEY,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from keepm.model.document import Damaged, Document, Finding
 from keepm.model.memory import Memory
-from keepm.operations.answers import NOTICE
+from keepm.operations.answers import NOTICE, Corrections
 from keepm.operations.memories import MemoryDeleted, MemoryReading, MemoryWritten
 
 
@@ -66,6 +66,7 @@ class MemoryRead:
     total_chars: int
     offset: int | None = None
     update_token: str | None = None
+    pending_corrections: Corrections | None = None
     version: VersionView | None = None  # said of an older version
     versions: list[VersionView] | None = None  # newest first, the present one included
     total_versions: int | None = None
@@ -123,6 +124,7 @@ def memory_read(reading: MemoryReading) -> MemoryRead:
         total_chars=part.total,
         offset=part.offset or None,
         update_token=reading.token,
+        pending_corrections=reading.pending_corrections,
         next_step=step,
     )
 

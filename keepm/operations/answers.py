@@ -25,6 +25,14 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrections:
+    """Proposals that wait for a decision and would change a note: how many, and the oldest."""
+
+    total: int
+    proposals: list[str]  # ids
+
+
+@dataclass(frozen=True, slots=True)
 class SearchItem:
     id: str
     name: str
@@ -35,6 +43,7 @@ class SearchItem:
     source_state: str | None = None
     status: str | None = None  # said when not active
     damaged: bool | None = None  # said when the metadata can't be read
+    pending_corrections: Corrections | None = None
     explain: Explanation | None = None
 
 
@@ -73,6 +82,7 @@ class CatalogItem:
     purpose: str
     is_stale: bool
     source_state: str | None = None
+    pending_corrections: Corrections | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +133,7 @@ class ContextItem:
     text: str | None = None
     cut: bool | None = None  # the text is an excerpt; memory_read has the whole
     source_state: str | None = None
+    pending_corrections: Corrections | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,22 @@ from keepm.index import graph
 from keepm.index.graph import Direction
 from keepm.index.rows import NoteRow
 from keepm.model.handoff import Handoff
-from keepm.operations import answers, handoffs, identifying, retrieval, sync, waiting
-from keepm.operations.answers import ContextAnswer, ContextHandoff, ContextItem, InboxCounts
+from keepm.operations import (
+    answers,
+    corrections,
+    handoffs,
+    identifying,
+    retrieval,
+    sync,
+    waiting,
+)
+from keepm.operations.answers import (
+    ContextAnswer,
+    ContextHandoff,
+    ContextItem,
+    Corrections,
+    InboxCounts,
+)
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 
@@ -59,8 +73,9 @@ def context(
         answer = replace(answer, conflict_hints=None)
     room = max_chars - answers.size(answer)
     # The handoff may take a third, so that a long one doesn't starve the memories.
-    share = room // 3 if candidates else room
-    answer = replace(answer, handoff=_handoff(vault, share, most=room - _HANDOFF_KEY))
+    most = room - _HANDOFF_KEY
+    share = room // 3 if candidates else most
+    answer = replace(answer, handoff=_handoff(vault, share, most=most))
     return _filled(vault, answer, candidates, max_chars)
 
 
@@ -153,7 +168,10 @@ def _filled(
     vault: Vault, answer: ContextAnswer, candidates: list[_Candidate], max_chars: int
 ) -> ContextAnswer:
     """Put in as many candidates as fit, each with a fair share of text."""
-    bare = [_context_item(vault, candidate, "") for candidate in candidates]
+    pending = corrections.of_rows(vault, [candidate.row for candidate in candidates])
+    bare = [
+        _context_item(vault, candidate, pending.get(candidate.row.id)) for candidate in candidates
+    ]
     room = max_chars - answers.size(answer)
     while bare and sum(answers.size(item) + 1 for item in bare) + 16 > room:
         bare.pop()
@@ -192,7 +210,7 @@ def _text(candidate: _Candidate, room: int) -> str:
     return "…" + answers.excerpt(body[line:], room - 1)
 
 
-def _context_item(vault: Vault, candidate: _Candidate, text: str) -> ContextItem:
+def _context_item(vault: Vault, candidate: _Candidate, pending: Corrections | None) -> ContextItem:
     row = retrieval.shown(vault, candidate.row)
     return ContextItem(
         id=row.id,
@@ -201,6 +219,6 @@ def _context_item(vault: Vault, candidate: _Candidate, text: str) -> ContextItem
         scope=row.scope.label,
         via=candidate.via,
         description=row.description,
-        text=text or None,
         source_state=retrieval.source_state(vault, row),
+        pending_corrections=pending,
     )

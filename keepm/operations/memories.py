@@ -13,6 +13,7 @@ from keepm.model import memory
 from keepm.model.document import Damaged, Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Status
 from keepm.operations import (
+    corrections,
     drafting,
     freshness,
     identifying,
@@ -21,6 +22,7 @@ from keepm.operations import (
     sameness,
     succession,
 )
+from keepm.operations.answers import Corrections
 from keepm.operations.freshness import SourceState
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
@@ -41,6 +43,7 @@ class MemoryReading:
     approved_via: str
     source_state: SourceState | None
     superseded_by: tuple[str, ...] = ()  # ids
+    pending_corrections: Corrections | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,15 @@ def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> M
     content = document.content
     if isinstance(content, Damaged):
         part = reading.part(content.text, max_chars=max_chars, offset=offset)
-        return MemoryReading(_damaged(document), part, None, provenance.UNREADABLE, None)
+        damaged = _damaged(document)
+        return MemoryReading(
+            damaged,
+            part,
+            None,
+            provenance.UNREADABLE,
+            None,
+            pending_corrections=corrections.of_document(vault, damaged),
+        )
     note = identifying.as_memory(document)
     claim = note.content.claim
     part = reading.part(claim.body, max_chars=max_chars, offset=offset)
@@ -101,6 +112,7 @@ def read(vault: Vault, identifier: str, *, max_chars: int, offset: int = 0) -> M
             vault, claim.scope, claim.sources, dict(note.content.source_digests)
         ),
         superseded_by=succession.successors(vault, note.content),
+        pending_corrections=corrections.of_document(vault, note),
     )
 
 

@@ -17,10 +17,11 @@ from keepm.model import memory
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language
 from keepm.model.proposal import ProposalStatus
-from keepm.operations import answers, freshness, identifying, sync
+from keepm.operations import answers, corrections, freshness, identifying, sync
 from keepm.operations.answers import (
     CatalogAnswer,
     CatalogItem,
+    Corrections,
     Explanation,
     Hint,
     LinkItem,
@@ -55,7 +56,10 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     state = sync.refresh(vault)
     longest = vault.policy.query_characters
     result = find(vault, wanted)
-    items = [_item(vault, hit, explain=wanted.explain) for hit in result.hits]
+    waiting = corrections.of_rows(vault, [hit.note for hit in result.hits])
+    items = [
+        _item(vault, hit, waiting.get(hit.note.id), explain=wanted.explain) for hit in result.hits
+    ]
     reason, withheld = (None, None) if result.total else _why_empty(vault, wanted, result)
     hints = conflict_hints(vault)
     shown = {item.id for item in items}
@@ -104,7 +108,7 @@ def _has_changed(vault: Vault, row: NoteRow) -> bool:
     return (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
 
 
-def _item(vault: Vault, hit: Hit, *, explain: bool) -> SearchItem:
+def _item(vault: Vault, hit: Hit, waiting: Corrections | None, *, explain: bool) -> SearchItem:
     row = shown(vault, hit.note)
     return SearchItem(
         id=row.id,
@@ -116,6 +120,7 @@ def _item(vault: Vault, hit: Hit, *, explain: bool) -> SearchItem:
         source_state=source_state(vault, row),
         status=None if row.status == memory.Status.ACTIVE else str(row.status),
         damaged=True if row.standing is Standing.DAMAGED else None,
+        pending_corrections=waiting,
         explain=Explanation(hit.band, hit.score, hit.coverage, dict(hit.field_scores))
         if explain
         else None,
@@ -196,9 +201,10 @@ def catalog(
         limit=limit,
         offset=offset,
     )
+    waiting = corrections.of_rows(vault, page)
     answer = CatalogAnswer(
         notice=answers.NOTICE,
-        items=[_catalog_item(vault, row) for row in page],
+        items=[_catalog_item(vault, row, waiting.get(row.id)) for row in page],
         count=len(page),
         total=total,
         offset=offset,
@@ -211,7 +217,7 @@ def catalog(
     return answer
 
 
-def _catalog_item(vault: Vault, found: NoteRow) -> CatalogItem:
+def _catalog_item(vault: Vault, found: NoteRow, waiting: Corrections | None) -> CatalogItem:
     row = shown(vault, found)
     return CatalogItem(
         id=row.id,
@@ -221,6 +227,7 @@ def _catalog_item(vault: Vault, found: NoteRow) -> CatalogItem:
         purpose=purpose(row.description),
         is_stale=is_stale(vault, row),
         source_state=source_state(vault, row),
+        pending_corrections=waiting,
     )
 
 

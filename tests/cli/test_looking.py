@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from keepm.operations import memories
+from keepm.model.proposal import TargetAction
+from keepm.operations import inbox, memories
+from keepm.operations.inbox import Suggestion
 from keepm.operations.vault import Vault
 from tests.cli.support import CommandLine
 from tests.operations.support import AGENT, claim
@@ -125,3 +127,21 @@ def test_a_project_can_be_named_instead_of_the_folders(vault: Vault, keepm: Comm
     assert [item["name"] for item in mine] == ["lantern-post"]
     assert other == []
     assert keepm.run("search", "--project", "../x", "lantern")[0] == 2
+
+
+def test_a_correction_that_waits_is_told_by_search_and_read(
+    vault: Vault, keepm: CommandLine
+) -> None:
+    note(vault, "lantern")
+    suggestion = Suggestion(
+        claim("lantern", body="zzbodyzz"), "r", "", "lantern", TargetAction.UPDATE
+    )
+    proposal = inbox.propose(vault, AGENT, suggestion).document.content.id
+
+    assert "a correction waits for review" in keepm.run("search", "lantern")[1]
+    assert keepm.run("read", "lantern")[0] == 0
+    assert proposal in keepm.said and "keepm review" in keepm.said
+    told = {"total": 1, "proposals": [proposal]}
+    assert keepm.json("read", "lantern")["pending_corrections"] == told
+    (item,) = keepm.json("search", "lantern")["items"]
+    assert item["pending_corrections"] == told
