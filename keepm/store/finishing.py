@@ -17,6 +17,7 @@ from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
 from keepm.store.event import LedgerEvent
 from keepm.store.journal import FileIntent, Intent
+from keepm.store.ledger import Tail
 from keepm.store.root import Root
 
 _IRREGULAR = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ENXIO})
@@ -32,13 +33,16 @@ class Outcome:
     begun: bool = False  # whether some file was changed before we stopped
 
 
-def finish(root: Root, intent: Intent) -> Outcome:
+def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
     """Bring a sealed record to its end, from wherever it stopped.
+
+    `last` is how the ledger ends if the event can't be in it yet: the caller has sealed the
+    record just now and nobody else may append.
 
     Raises:
         OSError: the file system refused; the record stays.
     """
-    if ledger.contains(root, intent.event):
+    if last is None and ledger.contains(root, intent.event):
         # Files and event were durable before the record was removed; its removal got lost.
         ledger.resync(root)
         return _close(root, intent, intent.event)
@@ -51,7 +55,7 @@ def finish(root: Root, intent: Intent) -> Outcome:
             return Outcome(intent.event, (file.target,), begun=number > 0 or file.to is not None)
     for folder in sorted({_folder(path) for path in intent.touched} - durable):
         root.disk.sync_folder(root.paths.locate(folder))
-    return _close(root, intent, ledger.append(root, intent.event))
+    return _close(root, intent, ledger.append(root, intent.event, last))
 
 
 def version(root: Root, path: str) -> str | None:

@@ -37,6 +37,15 @@ class LedgerProblem:
     line: int
 
 
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """How a chain ends in its file."""
+
+    head: Head
+    torn: bytes = b""  # what stands behind the last newline
+    line: bytes = b""  # the line before it, with its newline
+
+
 def head(root: Root) -> Head:
     """Return the last event's place in this writer's chain.
 
@@ -44,7 +53,7 @@ def head(root: Root) -> Head:
         StorageFailed: the ledger can't be read.
     """
     with reporting(f"{FOLDER}/{_file_name(root.writer_id)}"):
-        return _end(root).head
+        return tail(root).head
 
 
 def heads(root: Root) -> dict[str, Head]:
@@ -56,7 +65,7 @@ def heads(root: Root) -> dict[str, Head]:
     found: dict[str, Head] = {}
     for writer in writers(root):
         with reporting(f"{FOLDER}/{_file_name(writer)}"):
-            found[writer] = _end(root, writer).head
+            found[writer] = tail(root, writer).head
     return found
 
 
@@ -85,37 +94,65 @@ def anchored(root: Root, writer: str, anchor: Head) -> bool:
     return event is not None and (event.sequence, event.hash) == (anchor.sequence, anchor.hash)
 
 
+def tail(root: Root, writer: str | None = None) -> Tail:
+    """Return how a chain ends, this writer's own without `writer`.
+
+    Raises:
+        OSError: the ledger can't be read.
+    """
+    place = root.paths.locate(FOLDER) / _file_name(writer or root.writer_id)
+    seen = root.disk.state(place)
+    if seen is None or seen.st_size == 0:
+        return Tail(Head(0, FIRST, 0))
+    reach = _TAIL
+    while True:
+        start = max(0, seen.st_size - reach)
+        data = root.disk.read_at(place, start, limit=seen.st_size - start)
+        complete, newline, torn = data.rpartition(b"\n")
+        lines = complete.split(b"\n") if newline else []
+        if start > 0:
+            lines = lines[1:]  # its beginning lies before the tail
+        for line in reversed(lines):
+            event = _event(line)
+            if event is not None:
+                reached = Head(event.sequence, event.hash, seen.st_size)
+                return Tail(reached, torn, lines[-1] + b"\n")
+        if start == 0:
+            return Tail(Head(0, FIRST, seen.st_size), torn)
+        reach *= 4
+
+
 def contains(root: Root, event: LedgerEvent) -> bool:
     """Tell whether this transaction's event is whole in this writer's ledger.
 
     Raises:
         OSError: the ledger can't be read.
     """
-    if event.sequence > _end(root).head.sequence:
+    if event.sequence > tail(root).head.sequence:
         return False
     data, _ = _lines(root, root.writer_id, 0)
     wanted = event.transaction_id
     return any(e.transaction_id == wanted for _, e in _parsed(data) if e is not None)
 
 
-def append(root: Root, event: LedgerEvent) -> LedgerEvent:
+def append(root: Root, event: LedgerEvent, last: Tail | None = None) -> LedgerEvent:
     """Put an event at the end of this writer's chain, durably, and return it as written.
 
     A torn beginning of the very event is completed; other torn bytes are left for `verify` and
     closed with a newline: nothing that stands in a ledger is ever cut. An event whose place in
     the chain was taken meanwhile (it waited behind a stranger's version) is chained anew.
-    The caller holds the lock.
+    The caller holds the lock, and may say how the chain ends.
 
     Raises:
         OSError: it couldn't be written; the journal still holds the event.
     """
-    end = _end(root)
-    if (event.sequence, event.previous) != (end.head.sequence + 1, end.head.hash):
-        event = event.relinked(end.head)
+    last = last or tail(root)
+    if (event.sequence, event.previous) != (last.head.sequence + 1, last.head.hash):
+        event = event.relinked(last.head)
     line = event.line()
-    at = end.head.size_bytes - len(end.torn)
-    if not line.startswith(end.torn):
-        at, line = end.head.size_bytes, b"\n" + line
+    at = last.head.size_bytes - len(last.torn)
+    if not line.startswith(last.torn):
+        at, line = last.head.size_bytes, b"\n" + line
     folder = root.paths.locate(FOLDER)
     root.disk.write_at(folder / _file_name(root.writer_id), line, at)
     if at == 0:
@@ -131,11 +168,11 @@ def resync(root: Root) -> None:
     Raises:
         OSError: it couldn't be written.
     """
-    end = _end(root)
-    if end.line and not end.torn:
-        at = end.head.size_bytes - len(end.line)
+    last = tail(root)
+    if last.line and not last.torn:
+        at = last.head.size_bytes - len(last.line)
         folder = root.paths.locate(FOLDER)
-        root.disk.write_at(folder / _file_name(root.writer_id), end.line, at)
+        root.disk.write_at(folder / _file_name(root.writer_id), last.line, at)
         root.disk.sync_folder(folder)
 
 
@@ -258,36 +295,6 @@ def _chain_problems(data: bytes) -> Iterator[tuple[str, int]]:
                 yield "reordered", number
         sequence, previous = event.sequence, event.hash
         seen.add(event.hash)
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    head: Head
-    torn: bytes = b""  # what stands behind the last newline
-    line: bytes = b""  # the line before it, with its newline
-
-
-def _end(root: Root, writer: str | None = None) -> _End:
-    place = root.paths.locate(FOLDER) / _file_name(writer or root.writer_id)
-    seen = root.disk.state(place)
-    if seen is None or seen.st_size == 0:
-        return _End(Head(0, FIRST, 0))
-    reach = _TAIL
-    while True:
-        start = max(0, seen.st_size - reach)
-        data = root.disk.read_at(place, start, limit=seen.st_size - start)
-        complete, newline, torn = data.rpartition(b"\n")
-        lines = complete.split(b"\n") if newline else []
-        if start > 0:
-            lines = lines[1:]  # its beginning lies before the tail
-        for line in reversed(lines):
-            event = _event(line)
-            if event is not None:
-                reached = Head(event.sequence, event.hash, seen.st_size)
-                return _End(reached, torn, lines[-1] + b"\n")
-        if start == 0:
-            return _End(Head(0, FIRST, seen.st_size), torn)
-        reach *= 4
 
 
 def _lines(root: Root, writer: str, offset: int) -> tuple[bytes, int]:

@@ -28,6 +28,7 @@ from keepm.store.disk import failed, reporting
 from keepm.store.event import Digests, EventDraft, LedgerEvent
 from keepm.store.finishing import finish, version
 from keepm.store.journal import FileIntent, Intent
+from keepm.store.ledger import Tail
 from keepm.store.root import Root as Root
 from keepm.store.root import check_id
 from keepm.store.root import initialise as initialise
@@ -91,8 +92,9 @@ def commit(
     files = tuple(each.file for each in planned)
     if resolves is not None:
         draft = replace(draft, extra={**draft.extra, "resolves": resolves})
+    last = _tail(root)
     event = LedgerEvent.following(
-        ledger.head(root),
+        last.head,
         draft,
         transaction_id=transaction_id,
         at=at,
@@ -104,7 +106,7 @@ def commit(
     intent = Intent(transaction_id, root.writer_id, files, event)
     _stage(root, intent, planned)
     _seal(root, intent)
-    event = _conclude(root, intent)
+    event = _conclude(root, intent, last)
     written: dict[str, Checksum | None] = {}
     for file in files:
         written[file.path] = None
@@ -136,13 +138,14 @@ def record(
         StorageFailed: the file system refused.
     """
     check_id(transaction_id)
+    last = _tail(root)
     event = LedgerEvent.following(
-        ledger.head(root), draft, transaction_id=transaction_id, at=at, changes=changes
+        last.head, draft, transaction_id=transaction_id, at=at, changes=changes
     )
     intent = Intent(transaction_id, root.writer_id, (), event)
     _stage(root, intent, [], versions)
     _seal(root, intent)
-    return _conclude(root, intent)
+    return _conclude(root, intent, last)
 
 
 def recover(root: Root) -> Recovery:
@@ -201,6 +204,11 @@ class _Planned:
     old: bytes | None
     data: bytes
     mode: int | None
+
+
+def _tail(root: Root) -> Tail:
+    with reporting(ledger.FOLDER):
+        return ledger.tail(root)
 
 
 def _refuse_waiting(
@@ -304,15 +312,16 @@ def _seal(root: Root, intent: Intent) -> None:
 # ---- after the commit point ------------------------------------------------------------------
 
 
-def _conclude(root: Root, intent: Intent) -> LedgerEvent:
+def _conclude(root: Root, intent: Intent, last: Tail) -> LedgerEvent:
     """Finish a sealed record; a second attempt rides over an error that passes."""
-    last: OSError | None = None
+    refusal: OSError | None = None
     for attempt in (1, 2):
         try:
             journal.sync(root)
-            outcome = finish(root, intent)
+            # The first attempt may have left its event behind, or a part of it.
+            outcome = finish(root, intent, last if attempt == 1 else None)
         except OSError as error:
-            last = error
+            refusal = error
             continue
         if not outcome.strangers:
             return outcome.event
@@ -325,8 +334,8 @@ def _conclude(root: Root, intent: Intent) -> LedgerEvent:
             journal.clear_staged(root, intent)
             raise _overtaken(root, intent, outcome.strangers[0])
         raise _blocked(intent.id, outcome.strangers)
-    assert last is not None
-    raise failed(intent.about, last, committed=True) from last
+    assert refusal is not None
+    raise failed(intent.about, refusal, committed=True) from refusal
 
 
 # ---- refusals ----------------------------------------------------------------------------------
