@@ -72,21 +72,10 @@ def read(data: bytes) -> Header:
     text = _decoded(data)
     _refuse_conflicts(text)
     bom = data.startswith(BOM)
-    opening = _OPENING.match(text)
-    if not opening:
+    place = fences(text)
+    if place is None:
         return Header(text, bom, 0, 0, 0, {}, {}, block=True, findings=_body_findings(text, 0))
-    closing = _CLOSING.search(text, opening.end())
-    if not closing:
-        raise Broken(
-            Finding(
-                "unclosed_front_matter",
-                "the first line opens a front matter that no line '---' closes: "
-                "close it, or put an empty line before a horizontal rule",
-                1,
-                Severity.ERROR,
-            )
-        )
-    start, end, body = opening.end(), closing.start(), closing.end()
+    start, end, body = place
     source = text[start:end]
     if found := _CONTROL.search(source):
         message = "the front matter holds a control character: remove it"
@@ -103,6 +92,29 @@ def read(data: bytes) -> Header:
         top.fields,
         block=top.block,
         findings=(*top.findings, *_body_findings(text, body)),
+    )
+
+
+def fences(text: str) -> tuple[int, int, int] | None:
+    """Return where a text's front matter begins and ends and its body begins, if it has one.
+
+    Raises:
+        Broken: it has a beginning and no end.
+    """
+    opening = _OPENING.match(text)
+    if not opening:
+        return None
+    closing = _CLOSING.search(text, opening.end())
+    if closing:
+        return opening.end(), closing.start(), closing.end()
+    raise Broken(
+        Finding(
+            "unclosed_front_matter",
+            "the first line opens a front matter that no line '---' closes: "
+            "close it, or put an empty line before a horizontal rule",
+            1,
+            Severity.ERROR,
+        )
     )
 
 

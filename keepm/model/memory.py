@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from keepm.config import Policy
+from keepm.config import Policy, ScreeningRules
 from keepm.errors import Problem, refuse_if_any
 from keepm.model import contracts, identity, limits, screening
 from keepm.model.approval import Channel
@@ -165,15 +165,22 @@ def check_change(old: Claim, new: Claim, policy: Policy, *, today: str) -> None:
     refuse_if_any(found)
 
 
-def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
-    """Yield what is wrong with a claim's fields, its kind's contract apart."""
+def problems(
+    claim: Claim, policy: Policy, *, today: str, screened: bool = True
+) -> Iterator[Problem]:
+    """Yield what is wrong with a claim's fields, its kind's contract apart.
+
+    Without `screened` what may never be stored is not looked for: who has the whole file at hand
+    screens that instead, its other keys included.
+    """
     most, rules = policy.memory, policy.screening
-    yield from name_problems("name", claim.name, policy)
+    screen = screening.text if screened else _unscreened
+    yield from name_problems("name", claim.name, policy, screened=screened)
     if not claim.description:
         yield Problem("description", "must say in one line what the note holds")
-    yield from screening.text("description", claim.description, rules=rules, one_line=True)
+    yield from screen("description", claim.description, rules=rules, one_line=True)
     yield from limits.characters("description", claim.description, most.description_characters)
-    yield from screening.text("body", claim.body, rules=rules)
+    yield from screen("body", claim.body, rules=rules)
     yield from limits.size("body", claim.body, most.body_bytes)
     if not claim.body.strip():
         yield Problem("body", "must not be empty")
@@ -184,7 +191,7 @@ def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
     ):
         yield from limits.items(field, values, count=count, each=each)
         for number, value in enumerate(values):
-            yield from screening.text(f"{field}[{number}]", value, rules=rules, one_line=True)
+            yield from screen(f"{field}[{number}]", value, rules=rules, one_line=True)
     for number, alias in enumerate(claim.aliases):
         if not identity.slot_key(alias):
             yield Problem(f"aliases[{number}]", "must hold a letter, a digit or a symbol")
@@ -194,12 +201,21 @@ def problems(claim: Claim, policy: Policy, *, today: str) -> Iterator[Problem]:
         yield from date_problems("verified_at", claim.verified_at, today=today)
 
 
-def name_problems(field: str, name: str, policy: Policy) -> Iterator[Problem]:
-    """Check a slot's name."""
+def name_problems(
+    field: str, name: str, policy: Policy, *, screened: bool = True
+) -> Iterator[Problem]:
+    """Check a slot's name; `screened` as in `problems`."""
+    screen = screening.text if screened else _unscreened
     if not identity.slot_key(name):
         yield Problem(field, "must hold a letter, a digit or a symbol", code="invalid_identifier")
-    yield from screening.text(field, name, rules=policy.screening, one_line=True)
+    yield from screen(field, name, rules=policy.screening, one_line=True)
     yield from limits.characters(field, name, policy.memory.name_characters)
+
+
+def _unscreened(
+    field: str, value: str, *, rules: ScreeningRules, one_line: bool = False
+) -> Iterator[Problem]:
+    return iter(())
 
 
 def pointer_problems(field: str, pointer: str) -> Iterator[Problem]:
