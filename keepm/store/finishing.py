@@ -46,12 +46,17 @@ def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
         # Files and event were durable before the record was removed; its removal got lost.
         ledger.resync(root)
         return _close(root, intent, intent.event)
-    strange = tuple(f.target for f in intent.files if _standing(root, f) is _Standing.STRANGE)
+    standings = [_standing(root, file) for file in intent.files]
+    strange = tuple(
+        file.target
+        for file, standing in zip(intent.files, standings, strict=True)
+        if standing is _Standing.STRANGE
+    )
     if strange:
         return Outcome(intent.event, strange)
     durable: set[str] = set()
-    for number, file in enumerate(intent.files):
-        if not _apply(root, intent, number, durable):
+    for number, (file, standing) in enumerate(zip(intent.files, standings, strict=True)):
+        if not _apply(root, intent, number, standing, durable):
             return Outcome(intent.event, (file.target,), begun=number > 0 or file.to is not None)
     for folder in sorted({_folder(path) for path in intent.touched} - durable):
         root.disk.sync_folder(root.paths.locate(folder))
@@ -90,18 +95,17 @@ def _close(root: Root, intent: Intent, event: LedgerEvent) -> Outcome:
     return Outcome(event)
 
 
-def _apply(root: Root, intent: Intent, number: int, durable: set[str]) -> bool:
+def _apply(root: Root, intent: Intent, number: int, standing: _Standing, durable: set[str]) -> bool:
     """Bring one file to its new version; tell whether no stranger's version was in the way.
 
     `durable` are the folders that were synced since this record last changed them.
     """
     file = intent.files[number]
-    standing = _standing(root, file)
-    if standing is _Standing.STRANGE:
-        return False
     if standing is _Standing.DONE:
         return True
     if file.after is None:
+        if version(root, file.path) != file.before:
+            return False
         root.disk.unlink(root.paths.locate(file.path))
         durable.discard(_folder(file.path))
         return True
@@ -136,7 +140,7 @@ def _place(root: Root, file: FileIntent, staged: Path) -> bool:
             return False
         root.disk.rename_over(staged, target)
         return True
-    if root.disk.state(target) is not None:
+    if version(root, file.target) == _EMPTY:
         root.disk.unlink(target)  # the empty file with which `rename_new` took the name
     try:
         root.disk.rename_new(staged, target)
