@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from keepm.operations.places import vault_id
 from keepm.operations.vault import Vault
 from keepm.store import ledger
 from keepm.store.event import Head
@@ -92,4 +91,4 @@ def lost(vault: Vault) -> list[str]:
 
 
 def _path(vault: Vault) -> Path:
-    return vault.settings.data_dir / "anchors" / f"{vault_id(vault.settings)}.json"
+    return vault.settings.data_dir / "anchors" / f"{vault.database.vault_id}.json"
