@@ -25,6 +25,10 @@ _SIDE_FILES = ("-wal", "-shm", "-journal")
 _DAMAGE_WORDS = re.compile(r"no such (table|column|module)|vtable constructor failed|malformed")
 
 
+_FileNumber = tuple[int, int]
+"""What tells one file from a later one at the same path: its device and inode."""
+
+
 class _Fitness(Enum):
     FIT = auto()
     ABSENT = auto()
@@ -117,11 +121,11 @@ class Database:
     @contextmanager
     def _lent(self) -> Iterator[sqlite3.Connection]:
         with _translated():
-            connection = self._take()
+            connection, file = self._take()
             try:
                 yield connection
             finally:
-                self._give_back(connection)
+                self._give_back(connection, file)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -133,13 +137,13 @@ class Database:
         if self.read_only:
             raise IndexUnavailable("the index was opened for reading only")
         with self._write_lock, _translated():
-            connection = self._take()
+            connection, file = self._take()
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                self._give_back(connection)
+                self._give_back(connection, file)
 
     def get_meta(self, key: str) -> str | None:
         """Return a value that a batch stored."""
@@ -154,7 +158,8 @@ class Database:
 
     # ---- connections -----------------------------------------------------------------------
 
-    def _take(self) -> sqlite3.Connection:
+    def _take(self) -> tuple[sqlite3.Connection, _FileNumber]:
+        """Return a connection, and to which file it leads."""
         if self._closed:
             raise IndexUnavailable("the index was closed")
         number = _file_number(self.path)
@@ -171,9 +176,9 @@ class Database:
             connection = self._idle.pop() if self._idle else None
         for old in stale:
             old.close()
-        return connection or self._connect()
+        return connection or self._connect(), number
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: sqlite3.Connection, file: _FileNumber) -> None:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -181,7 +186,7 @@ class Database:
             connection.close()
             return
         with self._pool_lock:
-            if not self._closed and _file_number(self.path) == self._file:
+            if not self._closed and file == self._file:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -264,10 +269,9 @@ def _connect(path: Path, *, mode: str, busy_seconds: float) -> sqlite3.Connectio
     )
 
 
-def _file_number(path: Path) -> tuple[int, int] | None:
-    """Return what tells this very file from a later one at the same path."""
+def _file_number(path: Path) -> _FileNumber | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  # a change asks a dozen times
     except OSError:
         return None
     return found.st_dev, found.st_ino
