@@ -11,6 +11,7 @@
     ├─ NotFound
     ├─ AlreadyExists
     ├─ TooSimilar
+    ├─ RejectedBefore
     ├─ WrongState
     ├─ PreconditionFailed
     │  ├─ ChecksumMismatch
@@ -156,6 +157,16 @@ class TooSimilar(KeepMError):
     hint = (
         "Read the existing note and update it. If the user says that both are wanted, call again "
         "with allow_similar=true."
+    )
+
+
+class RejectedBefore(KeepMError):
+    """A person rejected this claim for good; the details say when, and why if that is known."""
+
+    code = "rejected_before"
+    hint = (
+        "Leave it, and don't put it in other words. If the user wants it after all, they lift the "
+        "verdict in a terminal of their own: keepm verdict lift"
     )
 
 

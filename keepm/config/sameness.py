@@ -39,6 +39,7 @@ class SamenessRules:
     misspelt_letters: int
     misspelt_twice_letters: int
     body_characters: int
+    claim_characters: int
     lookalikes: tuple[tuple[int, int], ...]
 
 
@@ -81,6 +82,7 @@ def _parsed(table: Mapping[str, Any]) -> SamenessRules:
         misspelt_letters=titles["misspelt_letters"],
         misspelt_twice_letters=titles["misspelt_twice_letters"],
         body_characters=table["bodies"]["characters"],
+        claim_characters=table["bodies"]["claim_characters"],
         lookalikes=tuple(
             zip(map(ord, lookalikes["from"]), map(ord, lookalikes["to"]), strict=True)
         ),

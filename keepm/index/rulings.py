@@ -1,8 +1,12 @@
 """What people ruled, as the ledgers tell it: verdicts, quarantines, accepted edits.
 
 An event that carries a ruling has it in its `extra`: `ruling` says which, `subject` what it is
-about (digests, ids or a rule, never note text). A row is one such event. What a ruling means is
-for `operations` to say; here it is kept, and goes with the ledgers it came from.
+about (a digest, an id or a rule, never note text), or `subjects` several, parted by blanks. A row
+is one subject of one such event. What a ruling means is for `operations` to say; here it is kept,
+and goes with the ledgers it came from.
+
+A ruling stands until a later event takes it back: an undo, which names events, or `LIFTED`, which
+has their transactions as subjects. Either can be undone itself.
 """
 
 from __future__ import annotations
@@ -13,12 +17,16 @@ from dataclasses import astuple, dataclass
 
 from keepm.index.database import Database
 
+UNDONE = "undone"
+"""The ruling of an undo, about each transaction that it took back."""
+LIFTED = "lifted"
+"""A ruling that earlier ones, by transaction, no longer hold."""
 _COLUMNS = "transaction_id, sequence, time, ruling, scope, object_id, subject, channel"
 
 
 @dataclass(frozen=True, slots=True)
 class RulingRow:
-    """One event's ruling."""
+    """One subject of one event's ruling."""
 
     transaction_id: str
     sequence: int
@@ -41,24 +49,46 @@ def store(connection: sqlite3.Connection, rows: Iterable[RulingRow], *, anew: bo
 
 
 def about(db: Database, ruling: str, subjects: Iterable[str]) -> list[RulingRow]:
-    """Return the rulings of one sort on any of these subjects, oldest first."""
+    """Return the standing rulings of one sort on any of these subjects, oldest first."""
     wanted = list(subjects)
     if not wanted:
         return []
     marks = ", ".join("?" * len(wanted))
-    return _select(db, f"ruling = ? AND subject IN ({marks})", [ruling, *wanted])
+    return _standing(db, f"ruling = ? AND subject IN ({marks})", [ruling, *wanted])
 
 
 def all_of(db: Database, ruling: str) -> list[RulingRow]:
-    """Return every ruling of one sort, oldest first."""
-    return _select(db, "ruling = ?", [ruling])
+    """Return every standing ruling of one sort, oldest first."""
+    return _standing(db, "ruling = ?", [ruling])
 
 
-def _select(db: Database, condition: str, values: list[str]) -> list[RulingRow]:
+def has_any(db: Database, ruling: str) -> bool:
+    """Tell whether a ruling of this sort was ever made."""
+    with db.reading() as connection:
+        found = connection.execute("SELECT 1 FROM rulings WHERE ruling = ? LIMIT 1", [ruling])
+        return found.fetchone() is not None
+
+
+def _standing(db: Database, condition: str, values: list[str]) -> list[RulingRow]:
     with db.reading() as connection:
         rows = connection.execute(
             f"SELECT {_COLUMNS} FROM rulings WHERE {condition}"  # noqa: S608 - our own words
             " ORDER BY time, sequence, transaction_id",
             values,
         ).fetchall()
-    return [RulingRow(*row) for row in rows]
+        if not rows:
+            return []
+        taken_back: set[str] = set()
+        # Newest first: what takes back was itself taken back, or it counts.
+        for taker, subject in connection.execute(
+            "SELECT transaction_id, subject FROM rulings WHERE ruling IN (?, ?)"
+            " ORDER BY time DESC, sequence DESC, transaction_id",
+            [UNDONE, LIFTED],
+        ):
+            if taker not in taken_back:
+                taken_back.add(subject)
+    return [row for row in map(_row, rows) if row.transaction_id not in taken_back]
+
+
+def _row(columns: tuple[str, int, str, str, str, str, str, str | None]) -> RulingRow:
+    return RulingRow(*columns)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 8
+VERSION = 9
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -27,6 +27,13 @@ CREATE TABLE files (
     checksum TEXT NOT NULL,
     scanned_ns INTEGER NOT NULL,
     reason TEXT
+) WITHOUT ROWID;
+
+-- The ids in files that are named as copies of others (`index/lookalikes`).
+CREATE TABLE lookalikes (
+    path TEXT PRIMARY KEY,
+    scope TEXT NOT NULL,
+    id TEXT NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE notes (
@@ -154,14 +161,15 @@ CREATE INDEX versions_by_object ON versions (object_id);
 
 -- What people ruled: the events of the ledgers that carry a ruling (`index/rulings`).
 CREATE TABLE rulings (
-    transaction_id TEXT PRIMARY KEY,
+    transaction_id TEXT NOT NULL,
     sequence INTEGER NOT NULL,
     time TEXT NOT NULL,
     ruling TEXT NOT NULL,
     scope TEXT NOT NULL,
     object_id TEXT NOT NULL,
     subject TEXT NOT NULL,
-    channel TEXT
+    channel TEXT,
+    PRIMARY KEY (transaction_id, ruling, subject)
 ) WITHOUT ROWID;
 CREATE INDEX rulings_by_subject ON rulings (ruling, subject);
 
@@ -213,7 +221,14 @@ CREATE VIRTUAL TABLE terms USING fts5 (
     name, aliases, tags, description, sources, body,
     tokenize = "ascii tokenchars '.-_/+#@%=:&'"
 );
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (terms, row);
+
+-- In how many notes of a scope a term stands.
+CREATE TABLE frequencies (
+    term TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    notes INTEGER NOT NULL,
+    PRIMARY KEY (term, scope)
+) WITHOUT ROWID;
 """
 
 TABLES = frozenset(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA)) | {

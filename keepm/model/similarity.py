@@ -127,6 +127,21 @@ def body_key(body: str, rules: SamenessRules) -> str | None:
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def folded(text: str, rules: SamenessRules) -> str:
+    """Fold what a reader can't see or wouldn't take for a difference: case, width, accents…"""
+    plain = text.casefold()
+    if plain.isascii():
+        return plain
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    plain = "".join(
+        c
+        for c in unicodedata.normalize("NFD", plain)
+        if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf"
+    )
+    plain = unicodedata.normalize("NFC", plain).translate(_compiled(rules).lookalikes)
+    return "".join(" " if unicodedata.category(c) in _DECORATION else c for c in plain)
+
+
 # ---- keys --------------------------------------------------------------------------------------
 
 
@@ -177,18 +192,7 @@ def _near_keys(named: Title, rules: SamenessRules) -> Iterator[str]:
 
 
 def _folded(name: str, marks: _Marks) -> str:
-    """Fold what a reader can't see or wouldn't take for a difference."""
-    text = name.casefold()
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-        text = "".join(
-            c
-            for c in unicodedata.normalize("NFD", text)
-            if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf"
-        )
-        text = unicodedata.normalize("NFC", text).translate(marks.lookalikes)
-        text = "".join(" " if unicodedata.category(c) in _DECORATION else c for c in text)
-    return _REPEATED.sub(r"\1", text)
+    return _REPEATED.sub(r"\1", folded(name, marks.rules))
 
 
 def _words(text: str, marks: _Marks) -> list[str]:

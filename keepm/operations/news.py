@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from keepm.index import versions
+from keepm.index import rulings, versions
 from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.operations.vault import Vault
@@ -72,7 +72,7 @@ def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:
 
 def _rulings(events: Iterable[LedgerEvent]) -> Iterator[RulingRow]:
     for event in events:
-        if ruling := event.extra.get("ruling"):
+        for ruling, subject in _ruled(event):
             yield RulingRow(
                 transaction_id=event.transaction_id,
                 sequence=event.sequence,
@@ -80,6 +80,17 @@ def _rulings(events: Iterable[LedgerEvent]) -> Iterator[RulingRow]:
                 ruling=ruling,
                 scope=event.scope,
                 object_id=event.object_id,
-                subject=event.extra.get("subject", ""),
+                subject=subject,
                 channel=event.channel,
             )
+
+
+def _ruled(event: LedgerEvent) -> Iterator[tuple[str, str]]:
+    """Yield what an event rules, and about what."""
+    extra = event.extra
+    for undone in extra.get("undoes", "").split():
+        yield rulings.UNDONE, undone
+    if ruling := extra.get("ruling"):
+        listed = extra.get("subjects")
+        for subject in [extra.get("subject", "")] if listed is None else listed.split():
+            yield ruling, subject

@@ -121,7 +121,9 @@ def _plan(desk: Desk, caller: Caller, request: UndoRequest) -> tuple[Plan, UndoP
     for event in events:
         bench.take_back(event)
     changes = bench.changes()
-    if not changes:
+    # A ruling may have changed no file: it is taken back by the event of the undo alone.
+    record_only = any(not event.changes for event in events)
+    if not changes and not record_only:
         raise WrongState("nothing is left to take back", hint="No step is needed.")
     last = events[0]
     ids = " ".join(each.transaction_id for each in events)
@@ -139,7 +141,7 @@ def _plan(desk: Desk, caller: Caller, request: UndoRequest) -> tuple[Plan, UndoP
         approved=True,
         extra={"undoes": ids},
     )
-    return Plan(ChangeSet(changes), record), made
+    return Plan(ChangeSet(changes, record_only=record_only), record), made
 
 
 # ---- which events ------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ Change = Create | Replace | Move | Delete
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Changes that happen together or not at all.
+    """Changes that happen together or not at all. `record_only`: none, only an event is written.
 
     Raises:
         InvalidInput: nothing is changed, or one path is touched twice (also in another case or
@@ -57,9 +57,10 @@ class ChangeSet:
     """
 
     changes: tuple[Change, ...]
+    record_only: bool = False
 
     def __post_init__(self) -> None:
-        if not self.changes:
+        if not self.changes and not self.record_only:
             raise InvalidInput("a change set needs at least one change")
         seen: set[str] = set()
         for change in self.changes:

@@ -1,10 +1,10 @@
-"""What the ledgers' events rule is found again by what it is about."""
+"""What the ledgers' events rule is found again by what it is about, as long as it stands."""
 
 from __future__ import annotations
 
 from keepm.index import rulings, writing
 from keepm.index.database import Database
-from keepm.index.rulings import RulingRow
+from keepm.index.rulings import LIFTED, UNDONE, RulingRow
 from keepm.index.writing import Batch
 
 
@@ -20,6 +20,8 @@ def test_a_ruling_is_found_by_its_sort_and_subject(db: Database) -> None:
     assert rulings.about(db, "rejected", ["a", "c"]) == [first]
     assert rulings.about(db, "rejected", []) == []
     assert rulings.all_of(db, "rejected") == [other, first]
+    assert rulings.has_any(db, "accepted")
+    assert not rulings.has_any(db, "lifted")
 
 
 def test_ledgers_read_anew_leave_no_ruling_that_they_no_longer_hold(db: Database) -> None:
@@ -28,3 +30,25 @@ def test_ledgers_read_anew_leave_no_ruling_that_they_no_longer_hold(db: Database
     writing.apply(db, Batch(rulings=(ruling(2, "b"),), anew=True))
 
     assert rulings.all_of(db, "rejected") == [ruling(2, "b")]
+
+
+def test_one_event_rules_about_several_subjects(db: Database) -> None:
+    both = (ruling(1, "a"), ruling(1, "b"))
+    writing.apply(db, Batch(rulings=both))
+
+    assert rulings.about(db, "rejected", ["a", "b"]) == list(both)
+
+
+def test_a_ruling_stands_until_it_is_taken_back_and_again_when_that_is(db: Database) -> None:
+    first, other = ruling(1, "a"), ruling(2, "b")
+    for sort in (UNDONE, LIFTED):
+        taken = ruling(3, "t1", sort=sort, at="11")
+        writing.apply(db, Batch(rulings=(first, other, taken), anew=True))
+        assert rulings.all_of(db, "rejected") == [other]
+        assert rulings.about(db, "rejected", ["a"]) == []
+
+        writing.apply(db, Batch(rulings=(ruling(4, "t3", sort=UNDONE, at="12"),)))
+        assert rulings.all_of(db, "rejected") == [first, other]
+
+        writing.apply(db, Batch(rulings=(ruling(5, "t4", sort=UNDONE, at="13"),)))
+        assert rulings.all_of(db, "rejected") == [other]

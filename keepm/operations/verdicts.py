@@ -1,0 +1,193 @@
+"""Verdicts: what a person ruled for good, and how it meets what comes afterwards.
+
+They are made by the owner or through the host only, stand in the ledgers, and are about what a
+text says (`model/verdict`), not about a file. *Rejected* binds in the scope it was given in; the
+two about pairs bind wherever they may be seen. The owner's verbs on them are in `ruling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from keepm.config.sameness import load_sameness
+from keepm.errors import KeepMError, RejectedBefore
+from keepm.index import catalog, rulings
+from keepm.index.rulings import RulingRow
+from keepm.markdown import documents
+from keepm.model import verdict
+from keepm.model.approval import Channel
+from keepm.model.document import Damaged
+from keepm.model.handoff import Handoff
+from keepm.model.memory import Claim
+from keepm.model.proposal import Proposal
+from keepm.model.scope import Scope
+from keepm.operations.vault import Caller, Vault
+from keepm.store import reader
+
+REJECTED = "rejected"
+NOT_DUPLICATE = "not_duplicate"
+NOT_CONFLICT = "not_conflict"
+KINDS = (REJECTED, NOT_DUPLICATE, NOT_CONFLICT)
+
+
+def may_rule(caller: Caller) -> bool:
+    """Tell whether what comes by this caller's channel can be a person's lasting word."""
+    return caller.channel.rank >= Channel.HOST.rank
+
+
+# ---- rejected ------------------------------------------------------------------------------------
+
+
+def require_not_rejected(vault: Vault, claim: Claim, *, was: Claim | None = None) -> None:
+    """Let a claim pass unless a person rejected it; `was` is what it says and counts as already.
+
+    Raises:
+        RejectedBefore: naming the verdict, when it was given, and why if that is still on file.
+    """
+    found = rejection_of(vault, claim, was=was)
+    if found is None:
+        return
+    reason = _reason(vault, found.object_id)
+    because = f", saying: {reason}" if reason else ""
+    details = {"when": found.time, "why": reason, "id": found.object_id}
+    lifting = found.transaction_id[:8]
+    raise RejectedBefore(
+        f"a person rejected this at {found.time}{because}",
+        hint=f"{RejectedBefore.hint} {lifting}",
+        details={**details, "verdict": lifting},
+    )
+
+
+def rejection_of(vault: Vault, claim: Claim, *, was: Claim | None = None) -> RulingRow | None:
+    """Return the latest standing verdict that rejects a claim in its scope."""
+    if not rulings.has_any(vault.database, REJECTED):
+        return None
+    rules = load_sameness()
+    values = set(verdict.values(claim, vault.policy, rules))
+    if was is not None and was.scope == claim.scope:
+        values.difference_update(verdict.values(was, vault.policy, rules))
+    found = [
+        row
+        for row in rulings.about(vault.database, REJECTED, sorted(values))
+        if row.scope == claim.scope.key and _counts(row)
+    ]
+    return found[-1] if found else None
+
+
+def rejecting(vault: Vault, proposal: Proposal, there: Claim | None) -> dict[str, str]:
+    """Return what the event of a rejection says so that it lasts; nothing where nothing can.
+
+    `there` is the note that the proposal corrects.
+    """
+    subjects = verdict.rejected(proposal.claim, there, vault.policy, load_sameness())
+    return _ruled(REJECTED, subjects)
+
+
+# ---- pairs ---------------------------------------------------------------------------------------
+
+
+def not_duplicates(vault: Vault, claim: Claim, paths: Iterable[str]) -> frozenset[str]:
+    """Return which of these documents a person ruled to be no duplicate of a claim, by path."""
+    if not rulings.has_any(vault.database, NOT_DUPLICATE):
+        return frozenset()
+    pairs = {pair_with(vault, claim, path): path for path in paths}
+    ruled = _ruled_pairs(vault, NOT_DUPLICATE, [each for each in pairs if each])
+    return frozenset(path for pair, path in pairs.items() if pair in ruled)
+
+
+def telling_apart(
+    vault: Vault, caller: Caller, claim: Claim, paths: Iterable[str]
+) -> dict[str, str]:
+    """Return what the event says when a person let a claim by beside what it resembles."""
+    if not may_rule(caller):
+        return {}
+    pairs = [pair_with(vault, claim, path) for path in paths]
+    return _ruled(NOT_DUPLICATE, sorted({each for each in pairs if each}))
+
+
+def not_conflicting(vault: Vault, pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Return which of these pairs of notes, by id, a person ruled to be no conflict.
+
+    A pair comes back in the order in which it was given. Notes that the vault's visibility
+    doesn't show, and ids that several files have, are never ruled about.
+    """
+    if not rulings.has_any(vault.database, NOT_CONFLICT):
+        return frozenset()
+    asked = list(pairs)
+    known = {each: _said_by_note(vault, each) for pair in asked for each in pair}
+    digests = {
+        ids: verdict.pair(one, other)
+        for ids in asked
+        if (one := known[ids[0]]) is not None and (other := known[ids[1]]) is not None
+    }
+    ruled = _ruled_pairs(vault, NOT_CONFLICT, digests.values())
+    return frozenset(ids for ids, digest in digests.items() if digest in ruled)
+
+
+def pair_with(vault: Vault, claim: Claim, path: str) -> str | None:
+    """Return the digest of a claim and a document as a pair; nothing if it can't be read."""
+    there = _claim_at(vault, path)
+    if there is None:
+        return None
+    return verdict.pair(said(vault, claim), said(vault, there))
+
+
+def said(vault: Vault, claim: Claim) -> str:
+    """Return the digest of what a claim says."""
+    return verdict.said(claim.description, claim.body, vault.policy, load_sameness())
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def _ruled(ruling: str, subjects: Sequence[str]) -> dict[str, str]:
+    return {"ruling": ruling, "subjects": " ".join(subjects)} if subjects else {}
+
+
+def _ruled_pairs(vault: Vault, ruling: str, pairs: Iterable[str]) -> frozenset[str]:
+    return frozenset(
+        row.subject
+        for row in rulings.about(vault.database, ruling, sorted(set(pairs)))
+        if vault.visibility.sees(Scope.from_key(row.scope)) and _counts(row)
+    )
+
+
+def _counts(row: RulingRow) -> bool:
+    """Tell whether a person made this ruling; a ledger may come from anywhere."""
+    try:
+        return row.channel is not None and Channel(row.channel).rank >= Channel.HOST.rank
+    except ValueError:
+        return False
+
+
+def _said_by_note(vault: Vault, note_id: str) -> str | None:
+    rows = [
+        row for row in catalog.find(vault.database, note_id, vault.visibility) if row.id == note_id
+    ]
+    if len(rows) != 1:
+        return None
+    (row,) = rows
+    return verdict.said(row.description, row.body, vault.policy, load_sameness())
+
+
+def _claim_at(vault: Vault, path: str) -> Claim | None:
+    try:
+        data = reader.read(vault.root, path, limit=vault.policy.document_bytes)
+        content = documents.read(path, data).content
+    except KeepMError:
+        return None
+    return None if isinstance(content, Damaged | Handoff) else content.claim
+
+
+def _reason(vault: Vault, proposal_id: str) -> str:
+    """Return why a proposal was rejected, as long as it is in the archive."""
+    for row in catalog.find_proposals(vault.database, proposal_id, vault.visibility):
+        if row.id == proposal_id:
+            try:
+                data = reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
+                content = documents.read(row.path, data).content
+            except KeepMError:
+                continue
+            if isinstance(content, Proposal) and content.rejection_reason:
+                return content.rejection_reason
+    return ""
