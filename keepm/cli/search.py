@@ -62,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         output.say(f"{_REASONS[answer.reason]} (notes searched: {answer.searched})")
     elif answer.weak_match:
         output.say("These match only weakly.")
+    if answer.did_you_mean:
+        output.say(f"Did you mean: {', '.join(answer.did_you_mean)}?")
     return output.OK
 
 

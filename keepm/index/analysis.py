@@ -158,6 +158,25 @@ def query_terms(text: str, *, limit: int) -> list[Term]:
     return list((kept or dropped).values())[:limit]
 
 
+def spelt_words(text: str, *, topical: bool = False) -> dict[str, str]:
+    """Return a text's words of letters, case folded, and the term of each; `topical` leaves out
+    stop words. Scripts without blanks between words have none to spell."""
+    found: dict[str, str] = {}
+    shouting = text.isupper()
+    for piece in dict.fromkeys(_pieces(normalised(text))):
+        if _RUNS.match(piece) or (topical and _is_stopword(piece, shouting=shouting)):
+            continue
+        for word in map(_fold, _analyse(piece).words):
+            if word.isalpha():
+                found[word] = term_of(word)
+    return found
+
+
+def term_of(word: str) -> str:
+    """Return the term of a case folded word."""
+    return stem(word) if word.isascii() and word.isalpha() else word
+
+
 def normalised(text: str) -> str:
     """Return text in one form: NFKC, no control or invisible characters, no marks on letters.
 
@@ -236,8 +255,7 @@ def _whole(text: str) -> str:
 
 
 def _stemmed(word: str) -> str:
-    folded = _fold(word)
-    return stem(folded) if folded.isascii() and folded.isalpha() else folded
+    return term_of(_fold(word))
 
 
 def _trimmed(text: str) -> str:

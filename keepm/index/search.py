@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keepm.index import passages, rows
+from keepm.index import frequencies as index_frequencies
+from keepm.index import passages, rows, spelling
 from keepm.index.analysis import Places, Term, query_terms
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
+from keepm.index.frequencies import Frequency
 from keepm.index.rows import NoteRow as NoteRow
 from keepm.index.rows import Parameters
 from keepm.model import identity
@@ -30,6 +32,7 @@ WEAK_COVERAGE: Final = 0.4
 
 _MOST_TERMS = 48
 _LEAD_ROWS = 4000
+_LITTLE = 3  # fewer hits than this call for help with the spelling
 _EXACT = "exact"
 _LEXICAL = "lexical"
 
@@ -67,13 +70,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A page of hits. `total` counts all of them, `searched` the notes that were looked at."""
+    """A page of hits. `total` counts all of them, `searched` the notes that were looked at.
+
+    `did_you_mean` has words of notes in sight, where little was found and a word isn't known.
+    """
 
     hits: tuple[Hit, ...]
     total: int
     searched: int
     weak_match: bool
     used_terms: bool  # False: the query holds no usable word
+    did_you_mean: tuple[str, ...] = ()
 
 
 def search(db: Database, query: Query) -> SearchResult:
@@ -88,7 +95,7 @@ def search(db: Database, query: Query) -> SearchResult:
     with db.reading() as connection:
         searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
-        frequencies = _frequencies(connection, terms)
+        frequencies = _frequencies(connection, terms, query.visibility)
         terms = _completing(terms, frequencies)
         match = _match(terms, frequencies)
         by_handle = _scores(connection, match, exact)
@@ -111,10 +118,14 @@ def search(db: Database, query: Query) -> SearchResult:
             )
             for number, score in page
         )
-    total = len(exact) + others.total
-    best = max((hit.coverage for hit in hits), default=1.0)
-    weak = bool(hits) and not exact and best < WEAK_COVERAGE
-    return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact))
+        total = len(exact) + others.total
+        best = max((hit.coverage for hit in hits), default=1.0)
+        weak = bool(hits) and not exact and best < WEAK_COVERAGE
+        meant: tuple[str, ...] = ()
+        if not exact and not query.offset and (weak or total < _LITTLE):
+            sight = spelling.Sight(condition, values, query.visibility)
+            meant = spelling.suggest(connection, text, sight)
+    return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact), meant)
 
 
 def _conditions(query: Query) -> tuple[str, Parameters]:
@@ -169,46 +180,53 @@ def _exact(
     return [number for (number,) in found]
 
 
-def _frequencies(connection: sqlite3.Connection, terms: Sequence[Term]) -> dict[str, int]:
-    """Return in how many notes each token of the terms stands."""
-    frequencies: dict[str, int] = {}
-    for token in {token for term in terms for token in term.tokens}:
-        row = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (token,)).fetchone()
-        frequencies[token] = 0 if row is None else row[0]
-    return frequencies
+def _frequencies(
+    connection: sqlite3.Connection, terms: Sequence[Term], visibility: Visibility
+) -> dict[str, Frequency]:
+    """Return how frequent each token of the terms is; the unknown ones too."""
+    tokens = {token for term in terms for token in term.tokens}
+    known = index_frequencies.of(connection, tokens, visibility)
+    return {token: known.get(token, Frequency()) for token in tokens}
 
 
-def _completing(terms: Sequence[Term], frequencies: Mapping[str, int]) -> list[Term]:
-    """Keep a beginning only where no note holds it as a word of its own."""
+def _completing(terms: Sequence[Term], frequencies: Mapping[str, Frequency]) -> list[Term]:
+    """Keep a beginning only where no note in sight holds it as a word of its own."""
     return [
-        replace(term, prefixes=tuple(p for p in term.prefixes if not frequencies.get(p[1])))
+        replace(
+            term,
+            prefixes=tuple(p for p in term.prefixes if not (p[1] and frequencies[p[1]].seen)),
+        )
         for term in terms
     ]
 
 
-def _match(terms: Sequence[Term], frequencies: Mapping[str, int]) -> str:
+def _match(terms: Sequence[Term], frequencies: Mapping[str, Frequency]) -> str:
     """Return the FTS5 expression for the terms, empty when nothing can be found.
 
     The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
     token holds one.
     """
-    known = {f'"{token}"': count for token, count in frequencies.items() if count}
-    beginnings = {f'"{beginning}"*': 0 for term in terms for beginning, _ in term.prefixes}
+    known = {f'"{token}"': found for token, found in frequencies.items() if found.seen}
+    beginnings = {
+        f'"{beginning}"*': Frequency() for term in terms for beginning, _ in term.prefixes
+    }
     return _expression({**known, **beginnings})
 
 
-def _expression(frequencies: Mapping[str, int]) -> str:
+def _expression(frequencies: Mapping[str, Frequency]) -> str:
     """Require the rarest phrases and let common ones only score, so that a common word doesn't
     make every note a candidate.
 
-    Required phrases stand twice in the expression; the common ones are doubled to weigh the same.
+    Rare is what few visible notes hold: which phrases are required, and so what is found, hangs
+    on no other project. Required phrases stand twice in the expression; the common ones are
+    doubled to weigh the same.
     """
     rare: list[str] = []
     rows_sum = 0
-    ordered = sorted(frequencies, key=lambda phrase: (frequencies[phrase], phrase))
+    ordered = sorted(frequencies, key=lambda phrase: (frequencies[phrase].seen, phrase))
     for phrase in ordered:
-        rows_sum += frequencies[phrase]
-        if rare and frequencies[phrase] and rows_sum > _LEAD_ROWS:
+        rows_sum += frequencies[phrase].seen
+        if rare and frequencies[phrase].seen and rows_sum > _LEAD_ROWS:
             break
         rare.append(phrase)
     common = ordered[len(rare) :]
@@ -271,12 +289,14 @@ def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) 
     return {number: -score for number, score in found}
 
 
-def _weights(terms: Sequence[Term], frequencies: Mapping[str, int], notes: int) -> dict[str, float]:
-    """Return each token's rarity."""
+def _weights(
+    terms: Sequence[Term], frequencies: Mapping[str, Frequency], notes: int
+) -> dict[str, float]:
+    """Return each token's rarity among the notes in sight."""
     return {
         token: math.log1p((max(notes, count) - count + 0.5) / (count + 0.5))
         for token in (token for term in terms for token in term.tokens)
-        for count in (frequencies[token],)
+        for count in (frequencies[token].seen,)
     }
 
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keepm.index import entries, handmade, lineage, rulings, versions
+from keepm.index import entries, frequencies, handmade, lineage, rulings, versions
 from keepm.index.database import Database
 from keepm.index.entries import Entry as Entry
 from keepm.index.entries import FileRow as FileRow
@@ -67,8 +67,7 @@ def rebuild(db: Database, batches: Iterable[Batch]) -> None:
             stale.difference_update(row.path for row in batch.skipped)
             stale.difference_update(row.path for row in batch.touched)
         with db.writing() as connection:
-            for path in stale:
-                _forget(connection, path)
+            _apply(connection, Batch(removed=tuple(stale)))
             lineage.settle(connection)
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
     finally:
@@ -118,6 +117,7 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     paths = [*batch.removed, *(each.file.path for each in batch.entries)]
     paths += [row.path for row in batch.skipped]
     were_tied = lineage.tied(connection, paths)
+    tally = frequencies.tally(connection, paths)
     for path in batch.removed:
         _forget(connection, path)
     for entry in batch.entries:
@@ -129,6 +129,7 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
         _store_file(connection, row)
     for row in batch.touched:
         _restamp(connection, row)
+    frequencies.adjust(connection, tally, frequencies.tally(connection, paths))
     if were_tied or lineage.tied(connection, paths):
         lineage.settle(connection)
     handmade.strike(connection, batch.recorded)

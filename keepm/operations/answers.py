@@ -70,6 +70,7 @@ class SearchAnswer:
     reason: str | None = None  # why it is empty
     withheld: int | None = None
     searched: int | None = None
+    did_you_mean: list[str] | None = None  # words of notes, for words that no note holds
     conflict_hints: list[Hint] | None = None
 
 

@@ -76,6 +76,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         reason=reason,
         withheld=withheld,
         searched=None if items else result.searched,
+        did_you_mean=list(result.did_you_mean) or None,
         conflict_hints=hints or None,
     )
 

@@ -95,6 +95,15 @@ def test_an_empty_search_says_why_on_stderr(vault: Vault, keepm: CommandLine) ->
     assert keepm.json("search", "zyzzyva")["reason"] == "no_match"
 
 
+def test_a_misspelt_word_is_answered_with_a_known_one(vault: Vault, keepm: CommandLine) -> None:
+    note(vault, "deployment")
+
+    assert keepm.run("search", "deploymnet") == (0, "0 notes\n")
+    assert "Did you mean: deployment?" in keepm.said
+    assert keepm.json("search", "deploymnet")["did_you_mean"] == ["deployment"]
+    assert "did_you_mean" not in keepm.json("search", "deployment")
+
+
 @pytest.mark.parametrize("command", ["history", "undo", "gc", "search", "setup", "config"])
 def test_help_is_folded_for_a_terminal(
     keepm: CommandLine, command: str, monkeypatch: pytest.MonkeyPatch

@@ -171,6 +171,20 @@ def test_a_global_note_is_shadowed_by_the_project_s_note_of_its_slot(filled: Fil
     assert look(db, "npm", Visibility()).total == 1
 
 
+def test_what_other_projects_say_changes_no_answer(filled: Fill) -> None:
+    def answer(db: Database) -> tuple[object, ...]:
+        result = look(db, "proxy deployments por")
+        parts = [(h.note.name, h.band, h.coverage) for h in result.hits]
+        return parts, result.weak_match, result.did_you_mean, result.total
+
+    db = filled(
+        note("proxy", "The port of the deployment.", scope=WIDGETS), note("other", "A harbour.")
+    )
+    alone = answer(db)
+    filled(*(note(f"n{n}", "por proxy deployments dpeloyments", scope=GADGETS) for n in range(30)))
+    assert answer(db) == alone
+
+
 # ---- filters ---------------------------------------------------------------------------------
 
 

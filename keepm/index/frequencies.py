@@ -1,0 +1,93 @@
+"""In how many notes of each scope a term stands: what makes a word rare or common.
+
+FTS5's own vocabulary counts the whole vault and walks through every occurrence of a common
+word; this table counts by scope and is one look-up. So another project's words make no word of
+this one common, known or worth suggesting. It follows the rows of `terms`, whatever their status.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from keepm.index import rows
+from keepm.model.memory import Visibility
+
+Tally = Counter[tuple[str, str]]
+"""How many notes hold a term, by term and scope key."""
+
+_AT_ONCE = 500  # parameters of one statement; SQLite takes at least 999
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency:
+    """In how many notes a term stands: `seen` of those visible, `total` of the whole vault."""
+
+    seen: int = 0
+    total: int = 0
+
+
+def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
+    """Count the terms of the notes at these paths, as the index holds them now."""
+    found: Tally = Counter()
+    for path in dict.fromkeys(paths):
+        row = connection.execute(
+            "SELECT n.scope, t.name, t.aliases, t.tags, t.description, t.sources, t.body"
+            " FROM notes AS n JOIN terms AS t ON t.rowid = n.number WHERE n.path = ?",
+            (rows.storable(path),),
+        ).fetchone()
+        if row is not None:
+            scope, *texts = row
+            found.update((term, scope) for term in set(" ".join(texts).split()))
+    return found
+
+
+def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
+    """Let the table follow a change from one tally to the other."""
+    after.subtract(before)
+    changes = [(term, scope, count) for (term, scope), count in after.items() if count]
+    if not changes:
+        return
+    connection.executemany(
+        "INSERT INTO frequencies VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET notes = notes + excluded.notes",
+        changes,
+    )
+    connection.executemany(
+        "DELETE FROM frequencies WHERE term = ? AND scope = ? AND notes <= 0",
+        [(term, scope) for term, scope, count in changes if count < 0],
+    )
+
+
+def beginning_with(
+    connection: sqlite3.Connection, beginning: str, visibility: Visibility, *, most: int
+) -> dict[str, int]:
+    """Return visible terms that begin so, with the number of notes; at most that many rows."""
+    seen, values = rows.visible("scope", visibility)
+    found: dict[str, int] = {}
+    for term, count in connection.execute(
+        f"SELECT term, notes FROM frequencies WHERE term >= ? AND term < ? AND {seen} LIMIT ?",  # noqa: S608
+        [beginning, beginning + chr(0x10FFFF), *values, most],
+    ):
+        found[term] = found.get(term, 0) + count
+    return found
+
+
+def of(
+    connection: sqlite3.Connection, terms: Iterable[str], visibility: Visibility
+) -> dict[str, Frequency]:
+    """Return how frequent each of these terms is; those that no note holds are left out."""
+    seen, values = rows.visible("scope", visibility)
+    wanted = sorted(set(terms))
+    found: dict[str, Frequency] = {}
+    for start in range(0, len(wanted), _AT_ONCE):
+        among, more = rows.one_of("term", wanted[start : start + _AT_ONCE])
+        for term, own, total in connection.execute(
+            f"SELECT term, sum(CASE WHEN {seen} THEN notes ELSE 0 END), sum(notes)"  # noqa: S608
+            f" FROM frequencies WHERE {among} GROUP BY term",
+            [*values, *more],
+        ):
+            found[term] = Frequency(own, total)
+    return found
