@@ -15,6 +15,7 @@ from keepm.index.database import Database
 from keepm.index.rows import NoteRow, Parameters
 from keepm.model import identity
 from keepm.model.document import Standing
+from keepm.model.links import is_attachment
 from keepm.model.memory import Kind, Scope, Visibility
 
 
@@ -48,6 +49,16 @@ class LinkRow:
     state: LinkState
     candidates: tuple[tuple[str, str], ...]
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LooseLink:
+    """A link that leads to no one note. `line` counts in the body, 0 is the front matter."""
+
+    path: str  # of the note that links
+    line: int
+    key: str  # what the target asks for
+    state: LinkState
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,44 @@ def backlinks_of(db: Database, note: NoteRow, visibility: Visibility) -> list[Li
     """Return every visible link that leads to a note, or might."""
     found, _ = links(db, note.id, visibility, direction=Direction.BACK, limit=_EVERYTHING)
     return found
+
+
+def loose_links(db: Database, visibility: Visibility) -> list[LooseLink]:
+    """Return every visible link that resolves to none or to several notes, by path and line.
+
+    A link to a picture or another attachment is no link to a note.
+    """
+    seen, values = rows.visible("n.scope", visibility)
+    with db.reading() as connection:
+        holders: dict[str, set[tuple[int, str]]] = {}
+        for key, number, scope in connection.execute(
+            "SELECT h.key, h.number, n.scope FROM handles AS h JOIN notes AS n"  # noqa: S608
+            f" USING (number) WHERE {seen} AND n.standing <> ?",
+            [*values, str(Standing.WITHHELD)],
+        ):
+            holders.setdefault(key, set()).add((number, scope))
+        found = connection.execute(
+            f"SELECT n.path, n.scope, l.line, l.target, l.target_key, l.tail_key FROM {_LINKS}"  # noqa: S608
+            f" WHERE {seen} ORDER BY n.path, l.sequence",
+            values,
+        ).fetchall()
+        states: dict[tuple[str, str, str], LinkState] = {}
+        loose = []
+        for path, scope, line, target, target_key, tail_key in found:
+            asked = (target_key, tail_key, scope)
+            if asked not in states:
+                # Most targets are held by one note in reach; only the others are worth a query.
+                held = holders.get(target_key, ())
+                if len([1 for _, its in held if not scope or its in ("", scope)]) == 1:
+                    states[asked] = LinkState.RESOLVED
+                else:
+                    source = Scope.from_key(scope)
+                    states[asked] = _state(
+                        _resolve(connection, target_key, tail_key, source, visibility)
+                    )
+            if states[asked] is not LinkState.RESOLVED and not is_attachment(target):
+                loose.append(LooseLink(path, line, target_key, states[asked]))
+    return loose
 
 
 def conflict_hints(db: Database, visibility: Visibility, limit: int) -> list[ConflictHint]:
@@ -263,6 +312,12 @@ def _end(columns: list[int | str | None]) -> _End:
     )
 
 
+def _state(ends: list[_End]) -> LinkState:
+    if not ends:
+        return LinkState.UNRESOLVED
+    return LinkState.RESOLVED if len(ends) == 1 else LinkState.AMBIGUOUS
+
+
 def _row(
     direction: Direction,
     ends: list[_End],
@@ -275,7 +330,6 @@ def _row(
     """Make a row; `end` is the other note of a backlink, whatever its target resolves to."""
     resolved = len(ends) == 1
     other = end or (ends[0] if resolved else None)
-    state = LinkState.RESOLVED if resolved else LinkState.AMBIGUOUS
     return LinkRow(
         direction=direction,
         relation=relation,
@@ -284,7 +338,7 @@ def _row(
         name=other.name if other else None,
         kind=other.kind if other else None,
         scope=other.scope if other else None,
-        state=state if ends else LinkState.UNRESOLVED,
+        state=_state(ends),
         candidates=() if resolved else tuple((e.id, e.name) for e in ends),
         line=line,
     )

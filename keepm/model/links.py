@@ -23,6 +23,12 @@ _RELATION = re.compile(
 _HIDING = re.compile(r"\\[\\`\[!<%]|(?P<ticks>`+)|(?P<html><!--)|(?P<percent>%%)")
 _TICKS = re.compile("`+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=[\r\n])")
+# What Obsidian embeds or opens beside notes, and what people keep there.
+_ATTACHMENTS = frozenset({
+    "avif", "bmp", "gif", "jpeg", "jpg", "png", "svg", "webp", "pdf", "canvas", "base",
+    "excalidraw", "csv", "json", "txt", "zip", "flac", "m4a", "mkv", "mov", "mp3", "mp4", "oga",
+    "ogg", "ogv", "opus", "wav", "webm",
+})  # fmt: skip
 _IMAGE_SIZE = re.compile(r"\d+(?:x\d+)?")
 
 
@@ -82,6 +88,11 @@ def from_values(key: str, values: Sequence[str]) -> list[WikiLink]:
         for found in _LINK.finditer(value)
         if (link := _link(found, offset=0, line=0, relation=key.casefold()))
     ]
+
+
+def is_attachment(target: str) -> bool:
+    """Tell whether a link's target is a picture or another file that is no note."""
+    return target.rpartition(".")[2].strip().lower() in _ATTACHMENTS and "." in target
 
 
 def _link(found: re.Match[str], *, offset: int, line: int, relation: str | None) -> WikiLink | None:

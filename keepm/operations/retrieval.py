@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TypeVar
 
-from keepm.config import Policy
 from keepm.index import catalog as index_catalog
 from keepm.index import graph
 from keepm.index import search as index_search
 from keepm.index.graph import ConflictHint, Direction, LinkRow
 from keepm.index.rows import NoteRow, ProposalRow
 from keepm.index.search import Hit, Query, SearchResult
-from keepm.model import memory
+from keepm.model import memory, verification
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language
 from keepm.model.proposal import ProposalStatus
+from keepm.model.verification import Verification
 from keepm.operations import answers, corrections, freshness, identifying, sync
 from keepm.operations.answers import (
     CatalogAnswer,
@@ -240,22 +239,17 @@ def purpose(description: str) -> str:
 
 
 def is_stale(vault: Vault, row: NoteRow) -> bool:
-    """Tell whether an active note of a kind that is to be verified was not, for too long.
-
-    A note that never was verified ages from the day it was made.
-    """
-    if row.status != memory.Status.ACTIVE or not _needs_verification(vault.policy, row):
-        return False
-    since = row.verified_at or row.created[:10]
-    if not memory.is_date(since):
-        return True
-    age = date.fromisoformat(vault.today()) - date.fromisoformat(since)
-    return age.days > vault.settings.verification_review_days
-
-
-def _needs_verification(policy: Policy, row: NoteRow) -> bool:
-    contract = policy.kinds.get(str(row.kind))
-    return contract is not None and contract.verification
+    """Tell whether an active note of a kind that is to be verified was not, for too long."""
+    found = verification.state(
+        vault.policy,
+        row.kind,
+        row.status,
+        verified_at=row.verified_at,
+        created=row.created,
+        today=vault.today(),
+        days=vault.settings.verification_review_days,
+    )
+    return found in (Verification.MISSING, Verification.OVERDUE)
 
 
 # ---- links -----------------------------------------------------------------------------------
