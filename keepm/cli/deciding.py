@@ -11,9 +11,17 @@ from keepm.cli import editing, output
 from keepm.cli.keyboard import END, Keyboard
 from keepm.cli.sheet import Sheet, name
 from keepm.cli.wording import Words
-from keepm.errors import ChecksumMismatch, InvalidInput, KeepMError, NotFound, WrongState
+from keepm.errors import (
+    AmbiguousIdentifier,
+    ChecksumMismatch,
+    InvalidInput,
+    KeepMError,
+    NotFound,
+    WrongState,
+)
 from keepm.model import visible
 from keepm.operations import reviewing, vouching
+from keepm.operations.discarding import Discarded
 from keepm.operations.reviewing import ProposalReview
 from keepm.operations.vault import Caller, Vault
 from keepm.operations.vouching import NoteReview
@@ -46,7 +54,7 @@ class Session:
             item = items[place]
             title = self.words("title", number=place + 1, total=len(items))
             try:
-                review = reviewing.look(self.vault, item.row.id)
+                review = self._look(item)
             except (NotFound, WrongState):
                 self._say("gone", name=item.row.name)
                 return Outcome.LEFT
@@ -54,6 +62,12 @@ class Session:
             return self._shown(lines) or self._decide(review)
 
         return self._each(len(items), one)
+
+    def _look(self, item: InboxItem) -> ProposalReview:
+        try:
+            return reviewing.look(self.vault, item.row.id)
+        except AmbiguousIdentifier:  # copies of one file: each is decided by itself
+            return reviewing.look(self.vault, item.row.path)
 
     def notes(self, ids: Sequence[str]) -> dict[Outcome, int]:
         """Go through notes that stand on an agent's word; return as `proposals`."""
@@ -148,8 +162,9 @@ class Session:
         reason = self.keyboard.line()
         if reason is None or reason == ".":
             return None
-        reviewing.reject(self.vault, self.caller, review, reason=reason)
-        self._say("rejected", name=name(review.document))
+        done = reviewing.reject(self.vault, self.caller, review, reason=reason)
+        said = "trashed" if isinstance(done, Discarded) else "rejected"
+        self._say(said, name=name(review.document))
         return Outcome.REJECTED
 
     def _edit(self, review: ProposalReview) -> Outcome | None:

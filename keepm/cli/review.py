@@ -17,6 +17,7 @@ from keepm.errors import InvalidInput, KeepMError, Problem
 from keepm.index.rows import NoteRow
 from keepm.model import visible
 from keepm.operations import reviewing, vouching, waiting
+from keepm.operations.discarding import Discarded
 from keepm.operations.reviewing import ProposalReview
 from keepm.operations.vault import Caller, Vault
 from keepm.operations.vouching import NoteReview
@@ -182,11 +183,12 @@ def _reject(args: argparse.Namespace) -> int:
     def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any]:
         review = reviewing.look(vault, named.identifier)
         _require(review, named, caller)
-        reviewing.reject(vault, caller, review, reason=args.reason)
-        output.say(say("rejected", name=sheet.name(review.document)))
+        decided = reviewing.reject(vault, caller, review, reason=args.reason)
+        done = "trashed" if isinstance(decided, Discarded) else "rejected"
+        output.say(say(done, name=sheet.name(review.document)))
         return {
             "id": review.document.content.id,
-            "done": "rejected",
+            "done": done,
             "checksum": review.document.checksum.hex,
         }
 

@@ -218,14 +218,15 @@ def problem_paths(db: Database, visibility: Visibility, *, limit: int) -> list[s
 
 
 def find_proposals(db: Database, identifier: str, visibility: Visibility) -> list[ProposalRow]:
-    """Return every visible proposal an id or a name names, pending ones first."""
+    """Return every visible proposal an id, a name or a path names, pending ones first."""
     seen, values = rows.visible("scope", visibility)
+    given = rows.storable(identifier.strip())
     with db.reading() as connection:
         found = connection.execute(
             f"SELECT {rows.PROPOSAL} FROM proposals"  # noqa: S608
-            f" WHERE (id = ? OR slot = ?) AND {seen}"
+            f" WHERE (id = ? OR slot = ? OR path = ?) AND {seen}"
             " ORDER BY status <> 'pending', scope = '', updated DESC, id, path",
-            [rows.storable(identifier.strip()), _key(identifier), *values],
+            [given, _key(identifier), given, *values],
         )
         return [rows.proposal(row) for row in found]
 

@@ -24,7 +24,7 @@ from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
 from keepm.model.memory import Claim, Kind, Language
 from keepm.model.proposal import ProposalStatus, TargetAction
-from keepm.operations import inbox, promotion, pruning, waiting
+from keepm.operations import discarding, inbox, promotion, pruning, waiting
 from keepm.operations.inbox import Suggestion, SuggestionEdit
 from keepm.operations.promotion import Target
 from keepm.operations.waiting import InboxFilter
@@ -196,14 +196,14 @@ def register(server: FastMCP[Any], session: Session) -> None:
         | MISSING = MISSING,
     ) -> ProposalChanged:
         """File a proposal away as rejected, at the user's word."""
-        written = inbox.reject(
+        done = discarding.reject(
             session.vault(),
             session.caller(),
             identifier,
             WriteProof.parse(expected_checksum, update_token),
             reason=p.given(reason) or "",
         )
-        return views.proposal_changed(written, pending=False)
+        return views.rejected(done)
 
     @tool(server, session, "Prune decided proposals", destroys=True)
     def memory_inbox_prune(

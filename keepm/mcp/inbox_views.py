@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepm.index.rows import ProposalRow
 from keepm.mcp import views
 from keepm.model.document import Damaged, Document
 from keepm.model.proposal import Proposal
 from keepm.operations.answers import NOTICE
+from keepm.operations.discarding import Discarded
 from keepm.operations.inbox import ProposalReading, ProposalWritten
 from keepm.operations.promotion import Promoted
 from keepm.operations.pruning import Pruned, PrunePlan
 from keepm.operations.waiting import InboxItem, InboxPage
+
+_RAW = (
+    "This file's metadata can't be read; it is shown raw. The user can mend it in an editor; "
+    "memory_inbox_reject moves it to the trash."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class ProposalChanged:
     proposal: ProposalView
     checksum: str
     update_token: str | None = None
+    next_step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +139,8 @@ def proposal_read(reading: ProposalReading) -> ProposalRead:
     document, part = reading.document, reading.part
     content = document.content
     if isinstance(content, Damaged):
-        view = ProposalView(
-            id=content.id,
-            name=content.name,
-            scope=content.scope.label,
-            path=document.path,
-            findings=views.findings(document.findings),
-            body=part.text,
-        )
-        step: str | None = views.RAW
+        view = replace(_raw(document), body=part.text)
+        step: str | None = _RAW if part.complete else views.TRUNCATED
     else:
         view = proposal_view(_proposal(document), body=part.text)
         step = None if part.complete else views.TRUNCATED
@@ -152,6 +152,19 @@ def proposal_read(reading: ProposalReading) -> ProposalRead:
         total_chars=part.total,
         update_token=reading.token,
         next_step=step,
+    )
+
+
+def _raw(document: Document[Proposal] | Document[Damaged]) -> ProposalView:
+    """Show what can't be read as a proposal, without its text."""
+    content = document.content
+    assert isinstance(content, Damaged)
+    return ProposalView(
+        id=content.id,
+        name=content.name,
+        scope=content.scope.label,
+        path=document.path,
+        findings=views.findings(document.findings),
     )
 
 
@@ -211,6 +224,21 @@ def proposal_changed(written: ProposalWritten, *, pending: bool) -> ProposalChan
         proposal=proposal_view(written.document),
         checksum=written.document.checksum.hex,
         update_token=written.token if pending else None,
+    )
+
+
+def rejected(done: ProposalWritten | Discarded) -> ProposalChanged:
+    """Show what inbox_reject left, in the archive or in the trash."""
+    if isinstance(done, ProposalWritten):
+        return proposal_changed(done, pending=False)
+    document, content = done.document, done.document.content
+    damaged = isinstance(content, Damaged)
+    view = _raw(document) if damaged else proposal_view(_proposal(document))
+    return ProposalChanged(
+        proposal=replace(view, path=done.trash_path, status=None),
+        checksum=document.checksum.hex,
+        next_step="It couldn't be filed away as rejected, so it is in the trash; the user brings "
+        "it back with `keepm restore`.",
     )
 
 

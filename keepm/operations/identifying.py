@@ -51,7 +51,10 @@ def note_path(vault: Vault, identifier: str | None) -> str:
 
 
 def proposal(vault: Vault, identifier: str | None) -> ProposalRow:
-    """Return the row of the proposal an identifier names; a pending one wins. Raises as `note`."""
+    """Return the row of the proposal an identifier names, also by path; a pending one wins.
+
+    Raises as `note`. A path tells copies of one file apart, so that each can be decided.
+    """
     text = _given(identifier)
     rows = catalog.find_proposals(vault.database, text, vault.visibility)
     best = _meant(rows, text, live="pending")
@@ -62,6 +65,7 @@ def proposal(vault: Vault, identifier: str | None) -> ProposalRow:
             f"this name fits {len(best)} proposals",
             best,
             [{"id": row.id, "name": row.name} for row in best],
+            by_path=True,
         )
     raise NotFound(
         "no proposal here has this id or name",
@@ -121,7 +125,7 @@ def _meant(rows: list[Row], text: str, *, live: str) -> list[Row]:
 
 
 def _ambiguous(
-    message: str, rows: Sequence[Row], handles: list[dict[str, Scalar]]
+    message: str, rows: Sequence[Row], handles: list[dict[str, Scalar]], *, by_path: bool = False
 ) -> AmbiguousIdentifier:
     """Refuse a choice between documents, with the handles that tell them apart."""
     if len({row.id for row in rows}) == len(rows):
@@ -129,7 +133,9 @@ def _ambiguous(
     told = [{**handle, "path": row.path} for handle, row in zip(handles, rows, strict=True)]
     return AmbiguousIdentifier(
         f"{message}, and files among them have one id",
-        hint="Ask the owner to remove one of the files, or to give it an id of its own.",
+        hint="Name the one you mean by its path."
+        if by_path
+        else "Ask the owner to remove one of the files, or to give it an id of its own.",
         details={"candidates": told[:10]},
     )
 

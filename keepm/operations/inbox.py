@@ -148,7 +148,7 @@ def read(vault: Vault, identifier: str, *, max_chars: int) -> ProposalReading:
     document = reading.current(vault, identifier, identifying.proposal_path)
     if isinstance(document.content, Damaged):
         part = reading.part(document.content.text, max_chars=max_chars)
-        return ProposalReading(document, part, None)
+        return ProposalReading(document, part, _token_to_discard(vault, document, part))
     proposal = identifying.as_proposal(document)
     part = reading.part(proposal.content.claim.body, max_chars=max_chars)
     pending = proposal.content.status is ProposalStatus.PENDING
@@ -345,6 +345,14 @@ def _the_same(
     return (
         document if (there.claim, there.target_id) == (proposal.claim, proposal.target_id) else None
     )
+
+
+def _token_to_discard(vault: Vault, document: Document[Damaged], part: Part) -> str | None:
+    """Return the token for the one thing that can be done with what can't be read."""
+    there = layout.place(document.path)
+    if not part.complete or there is None or there.shelf is not Shelf.PROPOSAL:
+        return None
+    return vault.tokens.issue(document.content.id, document.checksum)
 
 
 def _written(vault: Vault, document: Document[Proposal], index_current: bool) -> ProposalWritten:

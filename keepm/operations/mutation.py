@@ -23,7 +23,7 @@ from keepm.index.rows import NoteRow, ProposalRow
 from keepm.markdown import documents
 from keepm.model import identity, layout
 from keepm.model.checksum import Checksum
-from keepm.model.document import AnyDocument, Document
+from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
@@ -35,7 +35,7 @@ from keepm.store.ledger import EventDraft, LedgerEvent
 from keepm.store.root import furnish
 from keepm.tokens import WriteProof
 
-Content = TypeVar("Content", Memory, Proposal, Handoff)
+Content = TypeVar("Content", Memory, Proposal, Handoff, Damaged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,15 @@ class Desk:
     def proposal(self, identifier: str, proof: WriteProof) -> Document[Proposal]:
         """Return the proposal to change, with its proof checked."""
         document = self._current(identifier, identifying.proposal_path)
+        return self._proven(identifying.as_proposal(document), proof)
+
+    def inbox_file(
+        self, identifier: str, proof: WriteProof
+    ) -> Document[Proposal] | Document[Damaged]:
+        """Return a file of the Inbox, readable as a proposal or not, with its proof checked."""
+        document = self._current(identifier, identifying.proposal_path)
+        if isinstance(document.content, Damaged):
+            return self._proven(document, proof)
         return self._proven(identifying.as_proposal(document), proof)
 
     def handoff(self, identifier: str | None, proof: WriteProof) -> Document[Handoff]:

@@ -29,6 +29,7 @@ from keepm.model.memory import Claim, ClaimEdit, Memory, Status
 from keepm.model.proposal import Proposal, TargetAction
 from keepm.model.visible import unseen
 from keepm.operations import (
+    discarding,
     history,
     identifying,
     inbox,
@@ -36,6 +37,7 @@ from keepm.operations import (
     reading,
     sameness,
 )
+from keepm.operations.discarding import Discarded
 from keepm.operations.inbox import ProposalWritten, SuggestionEdit
 from keepm.operations.promotion import Promoted, Target
 from keepm.operations.sameness import Surroundings
@@ -109,7 +111,7 @@ def approve(vault: Vault, caller: Caller, review: ProposalReview) -> Promoted:
     return promotion.promote(
         vault,
         caller,
-        proposal.content.id,
+        proposal.path,
         proof(vault, proposal),
         target=None if note is None else Target(note.content.id, proof(vault, note)),
     )
@@ -117,10 +119,15 @@ def approve(vault: Vault, caller: Caller, review: ProposalReview) -> Promoted:
 
 def reject(
     vault: Vault, caller: Caller, review: ProposalReview, *, reason: str = ""
-) -> ProposalWritten:
-    """File the proposal that was shown away as rejected; raises as `approve` and `inbox.reject`."""
-    proposal = identifying.as_proposal(review.document)
-    return inbox.reject(vault, caller, proposal.content.id, proof(vault, proposal), reason=reason)
+) -> ProposalWritten | Discarded:
+    """Take what was shown out of the Inbox, to the trash if it can't be filed away as rejected.
+
+    Raises:
+        ChecksumMismatch: it is no longer what was shown.
+        KeepMError: as `inbox.reject`.
+    """
+    shown = review.document
+    return discarding.reject(vault, caller, shown.path, proof(vault, shown), reason=reason)
 
 
 def edit(vault: Vault, caller: Caller, review: ProposalReview, data: bytes) -> ProposalWritten:
@@ -149,7 +156,7 @@ def edit(vault: Vault, caller: Caller, review: ProposalReview, data: bytes) -> P
             hint="Leave id, status, times, origin and target as they are.",
         )
     change = SuggestionEdit(_edit(old.claim, new.claim), new.reason, new.source_ref)
-    return inbox.update(vault, caller, old.id, change, proof(vault, shown))
+    return inbox.update(vault, caller, shown.path, change, proof(vault, shown))
 
 
 def require_shown(document: AnyDocument, beginning: str) -> None:
@@ -166,7 +173,9 @@ def require_shown(document: AnyDocument, beginning: str) -> None:
         )
 
 
-def proof(vault: Vault, document: Document[Proposal] | Document[Memory]) -> WriteProof:
+def proof(
+    vault: Vault, document: Document[Proposal] | Document[Memory] | Document[Damaged]
+) -> WriteProof:
     """Return the proof of the complete read that a review is, good for the bytes it shows."""
     token = vault.tokens.issue(document.content.id, document.checksum)
     return WriteProof(token, document.checksum)

@@ -208,6 +208,23 @@ def test_an_edit_in_the_owners_editor_is_shown_before_it_is_approved(
     assert list((machine.folder / "data/editing").iterdir()) == []
 
 
+def test_what_cannot_be_read_is_rejected_into_the_trash(vault: Vault, machine: Machine) -> None:
+    machine.put("Memory/Inbox/pending/global/odd.md", "---\nid: [\n---\nx\n")
+    first = inbox.propose(vault, AGENT, Suggestion(claim(), "because")).document
+    machine.put(f"{first.path.rpartition('/')[0]}/other.md", first.data)
+    with reviewing(machine) as terminal:
+        for _ in range(3):
+            terminal.until(KEYS)
+            terminal.key("r")
+            terminal.until("Reason")
+            terminal.type("no\n")
+        assert terminal.ended() == 0
+    assert "In the trash: odd" in terminal.shown
+    assert "0 approved, 3 rejected, 0 left." in terminal.shown
+    assert set(statuses(machine).values()) == {"archive"}
+    assert len(list((machine.root / "Memory/.trash").rglob("odd.md"))) == 1
+
+
 def test_notes_on_an_agents_word_are_taken_on_the_owners(vault: Vault, machine: Machine) -> None:
     memories.create(vault, AGENT, claim())
     with reviewing(machine, "--relayed") as terminal:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 
 from keepm.errors import (
+    AmbiguousIdentifier,
     ChecksumMismatch,
     ContractMissing,
     InvalidInput,
-    MalformedDocument,
+    NotFound,
     WrongState,
 )
 from keepm.model.approval import Channel
 from keepm.model.memory import Claim, Kind
 from keepm.model.proposal import ProposalStatus, TargetAction
-from keepm.operations import inbox, memories, reviewing
+from keepm.operations import discarding, inbox, memories, restoring, reviewing, waiting
 from keepm.operations.inbox import Suggestion
 from keepm.operations.reviewing import Warns
 from keepm.operations.vault import Caller, Vault
@@ -98,7 +99,22 @@ def test_a_target_that_changed_since_it_was_shown_keeps_its_text(
     assert done.memory.content.claim.body == "Use pnpm."
 
 
-def test_a_look_of_any_length_needs_no_new_token(vault: Vault) -> None:
+def test_a_look_of_any_length_decides_while_the_bytes_are_those_shown(
+    vault: Vault, machine: Machine
+) -> None:
+    """A token lives ten minutes; a person may look for longer, but only on what stays as it is."""
+    approved, rejected = (
+        reviewing.look(vault, propose(vault, claim(name))) for name in ("first", "second")
+    )
+    machine.clock.forward(days=3)
+
+    reviewing.approve(vault, OWNER, approved)
+    reviewing.reject(vault, OWNER, rejected)
+
+    assert channel(vault, "first") == "owner-cli"
+
+
+def test_a_look_is_good_for_no_newer_bytes(vault: Vault) -> None:
     review = reviewing.look(vault, propose(vault))
     other = reviewing.look(vault, review.document.content.id)
     reviewing.edit(vault, OWNER, other, other.document.data.replace(b"The text", b"A text"))
@@ -121,12 +137,13 @@ def test_a_decided_proposal_is_not_decided_again(vault: Vault) -> None:
     review = reviewing.look(vault, propose(vault))
     done = reviewing.reject(vault, OWNER, review, reason="no")
 
+    assert isinstance(done, inbox.ProposalWritten)
     assert done.document.content.status is ProposalStatus.REJECTED
     assert done.document.content.rejection_reason == "no"
     assert events(vault)[-1].channel == "owner-cli"
     with pytest.raises(WrongState):
         reviewing.look(vault, review.document.content.id)
-    with pytest.raises((ChecksumMismatch, WrongState)):
+    with pytest.raises(NotFound):
         reviewing.approve(vault, OWNER, review)
 
 
@@ -174,15 +191,68 @@ def test_a_contract_that_is_missed_blocks_the_approval(vault: Vault, machine: Ma
         reviewing.approve(vault, OWNER, review)
 
 
-def test_a_damaged_proposal_is_shown_and_cannot_be_decided(vault: Vault, machine: Machine) -> None:
-    machine.put("Memory/Inbox/pending/global/odd.md", "---\nid: [\n---\nx\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nid: [\n---\nx\n",  # no front matter that could be read
+        "---\nname: odd\nname: even\n---\nx\n",
+        "just words\n",  # nothing to write a status into
+        "---\nname: odd\ndescription: d\nproposal_reason: r\n---\nx\n",  # no id of its own
+        "---\nid: a b\nname: odd\ndescription: d\nproposal_reason: r\n---\nx\n",
+    ],
+)
+def test_what_cannot_be_filed_away_is_shown_and_goes_to_the_trash(
+    vault: Vault, machine: Machine, text: str
+) -> None:
+    path = machine.put("Memory/Inbox/pending/global/odd.md", text)
     look(vault)
     review = reviewing.look(vault, "odd")
 
     assert Warns.FINDING in sorts(review)
-    for decide in (reviewing.approve, reviewing.reject):
-        with pytest.raises(MalformedDocument):
-            decide(vault, OWNER, review)
+    with pytest.raises(InvalidInput):
+        reviewing.approve(vault, OWNER, review)
+    done = reviewing.reject(vault, OWNER, review)
+
+    assert isinstance(done, discarding.Discarded)
+    assert not path.exists()
+    assert (machine.root / done.trash_path).read_text("utf-8") == text
+    assert waiting.summary(vault).pending == 0
+    event = events(vault)[-1]
+    assert (event.operation, event.object_kind, event.channel) == (
+        "delete",
+        "proposal",
+        "owner-cli",
+    )
+    restoring.restore(vault, OWNER, done.trash_path)
+    assert path.read_text("utf-8") == text
+
+
+def test_a_damaged_file_that_changed_meanwhile_stays(vault: Vault, machine: Machine) -> None:
+    path = machine.put("Memory/Inbox/pending/global/odd.md", "---\nid: [\n---\nx\n")
+    look(vault)
+    review = reviewing.look(vault, "odd")
+    path.write_text("---\nid: [\n---\nmine\n", "utf-8")
+
+    with pytest.raises(ChecksumMismatch):
+        reviewing.reject(vault, OWNER, review)
+    assert path.exists()
+
+
+def test_copies_of_one_proposal_are_decided_each_by_itself(vault: Vault, machine: Machine) -> None:
+    """A person copied a file in the Inbox, so that an id names two."""
+    first = inbox.propose(vault, AGENT, Suggestion(claim(), "because")).document
+    folder = first.path.rpartition("/")[0]
+    copy = machine.put(f"{folder}/other.md", first.data.replace(b"The text", b"Another text"))
+    look(vault)
+    with pytest.raises(AmbiguousIdentifier) as refused:
+        reviewing.look(vault, first.content.id)
+    assert "path" in str(refused.value.details["candidates"])
+
+    reviewing.reject(vault, OWNER, reviewing.look(vault, first.path))
+    reviewing.approve(vault, OWNER, reviewing.look(vault, str(copy.relative_to(machine.root))))
+
+    assert waiting.summary(vault).pending == 0
+    assert "Another text" in (machine.root / "Memory/projects/widgets/build-command.md").read_text()
 
 
 # ---- editing -------------------------------------------------------------------------------------
