@@ -81,6 +81,25 @@ def channel_of(db: Database, checksum: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+def channels(db: Database) -> dict[str, str]:
+    """Return for each version that an event let in the channel, as `channel_of` tells it."""
+    with db.reading() as connection:
+        rows = connection.execute(
+            "SELECT new, channel FROM versions WHERE channel IS NOT NULL AND new IS NOT NULL"
+            " AND old IS NOT new ORDER BY time, sequence, position"
+        ).fetchall()
+    return dict(rows)
+
+
+def spans(db: Database) -> dict[str, tuple[str, str]]:
+    """Return the times of the first and the last event about each object."""
+    with db.reading() as connection:
+        rows = connection.execute(
+            "SELECT object_id, min(time), max(time) FROM versions GROUP BY object_id"
+        ).fetchall()
+    return {object_id: (first, last) for object_id, first, last in rows}
+
+
 def let_by_since(db: Database, time: str) -> int:
     """Count the events after a time that let something by although it resembled another."""
     with db.reading() as connection:

@@ -12,7 +12,8 @@ from keepm.model.memory import Claim, Kind, Scope, distinct
 
 BODY_LIMIT = 16384  # bytes; the default for callers that hold no policy
 
-_UNCHANGEABLE = frozenset({NO_ID, BAD_ID, SECOND_BLOCK})
+UNCHANGEABLE = frozenset({NO_ID, BAD_ID, SECOND_BLOCK})
+"""The codes of findings that stand in the way of any change by us."""
 
 
 def read(fields: Fields, *, stem: str, scope: Scope, body: str, body_limit: int) -> Claim:
@@ -98,4 +99,4 @@ def parsed_for_change(document: AnyDocument) -> Parsed:
 
 def unchangeable(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings that stand in the way of any change by us."""
-    return tuple(each for each in findings if each.code in _UNCHANGEABLE)
+    return tuple(each for each in findings if each.code in UNCHANGEABLE)

@@ -19,10 +19,13 @@ def channel(vault: Vault, document: Document[Memory]) -> Channel:
     Without one the file was edited or made by hand (`owner-edit`), or is a KeepM 3 note, which
     has a plain date and no channel of its own (`import`).
     """
-    found = versions.channel_of(vault.database, document.checksum.hex)
-    if found is not None:
-        return Channel(found)
-    note = document.content
+    return judged(document.content, versions.channel_of(vault.database, document.checksum.hex))
+
+
+def judged(note: Memory, recorded: str | None) -> Channel:
+    """Return the channel of a note whose bytes the ledgers know by `recorded`, or don't know."""
+    if recorded is not None:
+        return Channel(recorded)
     if note.approved_via is None and memory.is_date(note.created):
         return Channel.IMPORT
     return Channel.OWNER_EDIT
