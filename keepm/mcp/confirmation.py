@@ -32,6 +32,7 @@ from keepm.operations.asking import ConsentNeeded, Question
 
 Value = TypeVar("Value")
 _FIELD = "approve"
+_ALSO = "remember"
 
 
 class Asks(StrEnum):
@@ -91,7 +92,7 @@ async def confirmed(
     if not can_ask(context):
         return await _run(work, None)
     if _is_modern(context) and context.request_state is not None:
-        return await _run(work, HostWord(_agreed_before(context)))
+        return await _run(work, _said_before(context))
     if asks is Asks.WHEN_DEMANDED and not await anyio.to_thread.run_sync(_asks_always, session):
         try:
             return await _run(work, None)
@@ -106,8 +107,8 @@ async def confirmed(
         return InputRequiredResult(
             input_requests={_FIELD: ElicitRequest(params=form)}, request_state=question.digest.hex
         )
-    _require_yes(await _answer(context, form, seconds=session.patience_seconds))
-    return await _run(work, HostWord(question.digest))
+    answer = await _answer(context, form, seconds=session.patience_seconds)
+    return await _run(work, _word(answer, question.digest))
 
 
 def can_ask(context: Context) -> bool:
@@ -137,13 +138,12 @@ def _is_modern(context: Context) -> bool:
 
 
 def _form(question: Question) -> ElicitRequestFormParams:
+    boxes: dict[str, dict[str, str | bool]] = {_FIELD: {"type": "boolean", "title": question.yes}}
+    if question.also is not None:
+        boxes[_ALSO] = {"type": "boolean", "title": question.also, "default": True}
     return ElicitRequestFormParams(
         message=question.text,
-        requested_schema={
-            "type": "object",
-            "properties": {_FIELD: {"type": "boolean", "title": question.yes}},
-            "required": [_FIELD],
-        },
+        requested_schema={"type": "object", "properties": boxes, "required": list(boxes)},
     )
 
 
@@ -163,13 +163,22 @@ async def _answer(
     raise _refusal(_UNANSWERED)
 
 
-def _agreed_before(context: Context) -> Checksum:
-    """Return which question was answered with yes before this call was made again."""
+def _said_before(context: Context) -> HostWord:
+    """Return what was answered, and to which question, before this call was made again."""
     answer = (context.input_responses or {}).get(_FIELD)
     if not isinstance(answer, ElicitResult):
         raise _refusal(_FAILED)
+    return _word(answer, Checksum.parse(context.request_state or "", field="requestState"))
+
+
+def _word(answer: ElicitResult, question: Checksum) -> HostWord:
+    """Return a yes to a question; the second box counts only if it was ticked.
+
+    Raises:
+        ApprovalRequired: it is no yes.
+    """
     _require_yes(answer)
-    return Checksum.parse(context.request_state or "", field="requestState")
+    return HostWord(question, also=(answer.content or {}).get(_ALSO) is True)
 
 
 def _require_yes(answer: ElicitResult) -> None:

@@ -187,21 +187,23 @@ def register(server: FastMCP[Any], session: Session) -> None:
         )
         return views.promoted(done)
 
-    @tool(server, session, "Reject a proposal", destroys=True)
+    @tool(server, session, "Reject a proposal", destroys=True, asks=Asks.ALWAYS)
     def memory_inbox_reject(
         identifier: p.Identifier,
         expected_checksum: p.ExpectedChecksum,
         update_token: p.UpdateToken,
         reason: Annotated[str, Field(description="Why, in the user's words.", max_length=600)]
         | MISSING = MISSING,
+        remember: Annotated[bool, Field(description="For good, if they confirm it.")] = True,
     ) -> ProposalChanged:
         """File a proposal away as rejected, at the user's word."""
         done = discarding.reject(
             session.vault(),
-            session.caller(),
+            session.caller(relayed=not remember),
             identifier,
             WriteProof.parse(expected_checksum, update_token),
             reason=p.given(reason) or "",
+            remember=remember and session.wants_also(),
         )
         return views.rejected(done)
 

@@ -85,6 +85,7 @@ class ProposalChanged:
     proposal: ProposalView
     checksum: str
     update_token: str | None = None
+    remembered: bool | None = None  # rejected for good
     next_step: str | None = None
 
 
@@ -230,7 +231,7 @@ def proposal_changed(written: ProposalWritten, *, pending: bool) -> ProposalChan
 def rejected(done: ProposalWritten | Discarded) -> ProposalChanged:
     """Show what inbox_reject left, in the archive or in the trash."""
     if isinstance(done, ProposalWritten):
-        return proposal_changed(done, pending=False)
+        return replace(proposal_changed(done, pending=False), remembered=done.remembered)
     document, content = done.document, done.document.content
     damaged = isinstance(content, Damaged)
     view = _raw(document) if damaged else proposal_view(_proposal(document))

@@ -25,9 +25,13 @@ PATIENCE_SECONDS = 540.0
 
 @dataclass(frozen=True, slots=True)
 class HostWord:
-    """This run of a tool goes by the host's channel; `agreed` when its person said yes."""
+    """This run of a tool goes by the host's channel; `agreed` when its person said yes.
+
+    `also`: whether they want what the question's second box names; nobody said no to it before.
+    """
 
     agreed: Checksum | None = None
+    also: bool = True
 
 
 host_word: ContextVar[HostWord | None] = ContextVar("host_word", default=None)
@@ -106,14 +110,22 @@ class Session:
                 self._vault.close()
                 self._vault = None
 
-    def caller(self) -> Caller:
-        """Return who calls: the client as its handshake named it, and by which channel."""
+    def wants_also(self) -> bool:
+        """Tell whether the person wants what the second box of the question names."""
+        word = host_word.get()
+        return word is None or word.also
+
+    def caller(self, *, relayed: bool = False) -> Caller:
+        """Return who calls: the client as its handshake named it, and by which channel.
+
+        `relayed`: by the agent's word in any case, for what no person need be asked about.
+        """
         from keepm.model.approval import Channel
         from keepm.operations.vault import Caller
 
         params = get_context().session.client_params
         client = params.client_info if params else None
-        word = host_word.get()
+        word = None if relayed else host_word.get()
         return Caller(
             surface="mcp",
             channel=Channel.RELAYED if word is None else Channel.HOST,

@@ -36,6 +36,7 @@ _WORDS = {
         "update": "Change this note in memory?",
         "delete": "Move this note to the trash?",
         "resolve": "Two notes contradict each other: let one give way like this?",
+        "reject": "File this proposal away as rejected?",
         "other": "Make this change to memory?",
         "new": "New note",
         "becomes": "The note as it will be",
@@ -43,8 +44,10 @@ _WORDS = {
         "differs": "What changes",
         "stays": "Stays as it is",
         "proposal": "From the proposal",
+        "rejected": "The proposal",
         "resembles": "Resembles",
         "yes": "Yes, exactly this",
+        "remember": "And for good: whatever says the same is refused from now on",
     },
     "zh": {
         "promote": "采纳这条提案，使其成为正式记忆？",
@@ -52,6 +55,7 @@ _WORDS = {
         "update": "修改这条正式记忆？",
         "delete": "把这条记忆移入回收站？",
         "resolve": "两条记忆相互矛盾：让其中一条这样让位？",
+        "reject": "拒绝这条提案并归档？",
         "other": "这样改动正式记忆？",
         "new": "新记忆",
         "becomes": "改后的记忆",
@@ -59,18 +63,24 @@ _WORDS = {
         "differs": "改动",
         "stays": "保持不变",
         "proposal": "来自提案",
+        "rejected": "提案",
         "resembles": "与之相似",
         "yes": "同意，就按所示内容",
+        "remember": "并且今后不再接受同样的内容",
     },
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is put to a person: all that is decided on, whole; `yes` names the box to tick."""
+    """What is put to a person: all that is decided on, whole; `yes` names the box to tick.
+
+    `also` names a second box, for what they may want besides.
+    """
 
     text: str
     yes: str
+    also: str | None = None
 
     @property
     def digest(self) -> Checksum:
@@ -123,7 +133,8 @@ def _question(vault: Vault, changes: ChangeSet, event: EventDraft) -> Question:
     if similar := event.extra.get("similar_to"):
         names = ", ".join(_named(vault, each) for each in similar.split(","))
         parts.append(f"{words['resembles']}: {visible.shown(names)}")
-    return Question("\n\n".join(parts), words["yes"])
+    also = words["remember"] if event.operation == "reject" and "ruling" in event.extra else None
+    return Question("\n\n".join(parts), words["yes"], also)
 
 
 def _change(vault: Vault, change: Change, words: dict[str, str], *, main: str) -> Iterator[str]:
@@ -133,6 +144,10 @@ def _change(vault: Vault, change: Change, words: dict[str, str], *, main: str) -
         yield _section(words["new"], change.path, new)
         return
     old = _now(vault, change.path)
+    if isinstance(new.content, Proposal) and new.content.id == main:
+        yield _section(words["rejected"], change.path, new, version=change.expect)
+        yield "\n".join(_origin(new.content))
+        return
     if isinstance(new.content, Proposal):
         # Its claim stands in the note that it becomes; here is where it came from.
         lines = "\n".join(_origin(new.content))
@@ -197,6 +212,7 @@ def _origin(proposal: Proposal) -> Iterator[str]:
     yield from _text("reason", proposal.reason)
     yield from _text("source_client", proposal.source_client)
     yield from _text("source_ref", proposal.source_ref)
+    yield from _text("rejection_reason", proposal.rejection_reason)
 
 
 def _listed(key: str, values: Sequence[str]) -> Iterator[str]:

@@ -30,11 +30,17 @@ class Discarded:
 
 
 def reject(
-    vault: Vault, caller: Caller, identifier: str, proof: WriteProof, *, reason: str = ""
+    vault: Vault,
+    caller: Caller,
+    identifier: str,
+    proof: WriteProof,
+    *,
+    reason: str = "",
+    remember: bool = True,
 ) -> ProposalWritten | Discarded:
     """Take what waits out of the Inbox; raises as `inbox.reject`."""
     try:
-        return inbox.reject(vault, caller, identifier, proof, reason=reason)
+        return inbox.reject(vault, caller, identifier, proof, reason=reason, remember=remember)
     except MalformedDocument:
         return _discard(vault, caller, identifier, proof)
 

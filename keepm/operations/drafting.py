@@ -16,7 +16,7 @@ from keepm.markdown import memories as codec
 from keepm.model import identity, layout, memory
 from keepm.model.document import AnyDocument, Document
 from keepm.model.memory import Claim, Memory, Scope, Status
-from keepm.operations import freshness, succession
+from keepm.operations import freshness, succession, verdicts
 from keepm.operations.mutation import Desk
 from keepm.operations.vault import Caller
 from keepm.store import reader
@@ -53,8 +53,11 @@ def creation(
 
     Raises:
         AlreadyExists: another active note holds the slot.
+        RejectedBefore: a person rejected the claim.
         InvalidInput, WrongState, ApprovalRequired: as `succession.take_place`.
     """
+    known = [loser.content.claim for loser in losers]
+    verdicts.require_not_rejected(desk.vault, claim, was=known)
     note = Memory(
         id=note_id,
         claim=claim,

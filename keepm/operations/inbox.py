@@ -14,7 +14,7 @@ from keepm.model.document import Damaged, Document
 from keepm.model.layout import Shelf
 from keepm.model.memory import Claim, ClaimEdit
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import drafting, identifying, reading, sameness, sync
+from keepm.operations import drafting, identifying, reading, sameness, sync, verdicts
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Alike, Surroundings
@@ -63,6 +63,7 @@ class ProposalWritten:
     created: bool = True
     index_current: bool = True
     similar: tuple[Alike, ...] = ()  # what it resembles and was let by
+    remembered: bool = False  # rejected for good
 
 
 def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWritten:
@@ -73,6 +74,7 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
         AlreadyExists: the slot is held by an active note (give it as target) or by another
             pending proposal (update that one).
         TooSimilar: a note or pending proposal is a near-duplicate.
+        RejectedBefore: a person rejected this claim.
         ApprovalRequired: near-duplicates were let by too often.
         NotFound, AmbiguousIdentifier: the target.
     """
@@ -98,6 +100,7 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
 
     def plan(desk: Desk) -> Plan:
         nonlocal found, similar
+        _require_not_rejected(desk, claim, target, suggestion.target_action)
         found = desk.pending_in_slot(claim)
         if found is not None:
             raise AlreadyExists(
@@ -171,6 +174,7 @@ def update(
         InvalidInput: a field is wrong, or the edit changes nothing.
         AlreadyExists: the new slot is taken.
         TooSimilar: with the edit it is a near-duplicate, and no person confirmed that.
+        RejectedBefore: a person rejected what it would say.
     """
     proposal_id = ""
 
@@ -193,6 +197,7 @@ def update(
         if new == old:
             raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
         _check(vault, new)
+        verdicts.require_not_rejected(vault, claim, was=[old.claim])
         moved = (claim.slot, claim.scope) != (old.claim.slot, old.claim.scope)
         if moved:
             if old.target_id is None:
@@ -245,18 +250,27 @@ def update(
 
 
 def reject(
-    vault: Vault, caller: Caller, identifier: str, proof: WriteProof, *, reason: str = ""
+    vault: Vault,
+    caller: Caller,
+    identifier: str,
+    proof: WriteProof,
+    *,
+    reason: str = "",
+    remember: bool = True,
 ) -> ProposalWritten:
     """File a pending proposal away as rejected.
+
+    With `remember`, and where it is a person's own word, that is a verdict: nothing that says the
+    same passes in its scope any more.
 
     Raises:
         NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
         WrongState: it was promoted or rejected already.
     """
-    proposal_id = ""
+    proposal_id, lasting = "", {}
 
     def plan(desk: Desk) -> Plan:
-        nonlocal proposal_id
+        nonlocal proposal_id, lasting
         document = desk.proposal(identifier, proof)
         proposal_id = document.content.id
         rules.require_pending(document.content, to="rejected")
@@ -267,6 +281,7 @@ def reject(
             rejection_reason=reason.strip() or None,
         )
         refuse_if_any(list(rules.rejection_problems(reason, vault.policy)))
+        lasting = verdicts.rejecting(vault, caller, document.content) if remember else {}
         return Plan(
             ChangeSet((filed_away(document, resolved),)),
             draft(
@@ -277,14 +292,16 @@ def reject(
                 scope=resolved.claim.scope,
                 approved=True,
                 shown=document.checksum,
+                extra=lasting,
             ),
             (proof,),
         )
 
     receipt = mutate(vault, caller, plan)
-    return _written(
+    written = _written(
         vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
     )
+    return replace(written, remembered=bool(lasting))
 
 
 def filed_away(document: Document[Proposal], resolved: Proposal) -> Move:
@@ -321,6 +338,18 @@ def _compared(proposal: Proposal, target: NoteRow | None) -> tuple[Claim, Surrou
         # The note keeps its name, and the aliases add up.
         claim = replace(claim, name=there.name, aliases=(*there.aliases, *claim.aliases))
     return claim, Surroundings(but=[proposal.id, target.id], known=[there], inbox=True)
+
+
+def _require_not_rejected(
+    desk: Desk, claim: Claim, target: NoteRow | None, action: TargetAction | None
+) -> None:
+    there = verdicts.target_claim(desk.vault, target.id if target else None)
+    known = [] if there is None else [there]
+    verdicts.require_not_rejected(desk.vault, claim, was=known)
+    if target is not None and action is TargetAction.UPDATE:
+        # The note will keep its own name.
+        kept = replace(claim, name=target.name)
+        verdicts.require_not_rejected(desk.vault, kept, was=known)
 
 
 def _require_unheld(desk: Desk, claim: Claim) -> None:

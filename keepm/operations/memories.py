@@ -21,6 +21,7 @@ from keepm.operations import (
     reading,
     sameness,
     succession,
+    verdicts,
 )
 from keepm.operations.answers import Corrections
 from keepm.operations.freshness import SourceState
@@ -133,6 +134,7 @@ def create(
         ApprovalRequired: the caller's channel is below the minimum for a kind.
         AlreadyExists: an active note that doesn't give way holds the slot.
         TooSimilar: such a note is a near-duplicate.
+        RejectedBefore: a person rejected this claim.
         NotFound, AmbiguousIdentifier, WrongState: of a note to supersede.
     """
     claim = drafting.normal(claim)
@@ -143,16 +145,11 @@ def create(
     def plan(desk: Desk) -> Plan:
         losers = succession.named(desk, supersedes)
         changes = drafting.creation(desk, claim, note_id, caller=caller, losers=losers)
-        similar = sameness.admit(
-            desk,
-            caller,
-            claim,
-            Surroundings(
-                but=[loser.content.id for loser in losers],
-                known=[loser.content.claim for loser in losers],
-            ),
-            allowed=allow_similar,
+        around = Surroundings(
+            but=[loser.content.id for loser in losers],
+            known=[loser.content.claim for loser in losers],
         )
+        similar = sameness.admit(desk, caller, claim, around, allowed=allow_similar)
         return Plan(
             ChangeSet(changes),
             draft(
@@ -165,6 +162,7 @@ def create(
                 extra={
                     **_replaced(loser.content.id for loser in losers),
                     **sameness.noted(similar),
+                    **sameness.ruled(desk, caller, claim, around, similar),
                 },
             ),
         )
@@ -183,6 +181,7 @@ def update(
         NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
         InvalidInput: a field is wrong, or the edit changes nothing.
         AlreadyExists: the new name or scope is another note's slot.
+        RejectedBefore: a person rejected what it would say.
         WrongState, ApprovalRequired: of the note, or of one that comes under `supersedes`.
     """
     note_id = ""
@@ -262,6 +261,7 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit, *, supersedes: tuple[str, 
         InvalidInput: a field is wrong, or nothing would change.
         WrongState: the status can't be reached from here.
         AlreadyExists: the slot it moves to is taken.
+        RejectedBefore: a person rejected what it would say.
     """
     changes = edit.claim
     if changes.body is not None:
@@ -272,6 +272,8 @@ def edited(desk: Desk, old: Memory, edit: MemoryEdit, *, supersedes: tuple[str, 
         raise InvalidInput("the call changes nothing", hint="Give at least one changed field.")
     _require_step(old.status, status)
     memory.check_change(old.claim, claim, desk.vault.policy, today=desk.vault.today())
+    returns = status is Status.ACTIVE and old.status is not Status.ACTIVE
+    verdicts.require_not_rejected(desk.vault, claim, was=() if returns else [old.claim])
     if status is Status.ACTIVE and (
         (claim.slot, claim.scope, status) != (old.claim.slot, old.claim.scope, old.status)
     ):

@@ -11,7 +11,7 @@ from keepm.model import proposal as rules
 from keepm.model.document import Document
 from keepm.model.memory import Claim, ClaimEdit, Memory, Status
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import drafting, freshness, identifying, inbox, sameness
+from keepm.operations import drafting, freshness, identifying, inbox, sameness, verdicts
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.sameness import Surroundings
 from keepm.operations.vault import Caller, Vault
@@ -58,6 +58,7 @@ def promote(
         AlreadyExists: the slot is held and no target was given.
         TooSimilar: another active note is a near-duplicate, which was not let by when it was
             proposed, and no person confirmed the promotion.
+        RejectedBefore: a person rejected the claim.
         InvalidInput: the claim no longer fits the rules.
     """
     memory_id = proposal_id = ""
@@ -71,22 +72,20 @@ def promote(
         vault.approval.require(caller.channel, kind=proposal.claim.kind)
         memory.check(proposal.claim, vault.policy, today=vault.today())
         aim = _aim(desk, proposal, target)
+        known = [aim.content.claim] if aim else []
+        verdicts.require_not_rejected(vault, proposal.claim, was=known)
         if aim is not None:
             # What guards the target's kind guards it from a proposal of another kind too.
             vault.approval.require(caller.channel, kind=aim.content.claim.kind)
         memory_id, changes = _into_memory(desk, caller, proposal, aim)
         supersedes = proposal.target_action is TargetAction.SUPERSEDE
         into = None if supersedes else aim
-        similar = sameness.admit_decided(
-            desk,
-            caller,
-            proposal.id,
-            proposal.claim if not into else merged(into.content.claim, proposal.claim),
-            Surroundings(
-                but=[aim.content.id] if aim else (),
-                known=[aim.content.claim] if aim else (),
-            ),
+        claim = merged(into.content.claim, proposal.claim) if into else proposal.claim
+        around = Surroundings(
+            but=[aim.content.id] if aim else (),
+            known=known,
         )
+        similar = sameness.admit_decided(desk, caller, proposal.id, claim, around)
         filed = replace(
             proposal,
             status=ProposalStatus.PROMOTED,
@@ -110,6 +109,7 @@ def promote(
                     "policy_version": vault.policy.version,
                     "confirmation": str(caller.channel),
                     **sameness.noted(similar),
+                    **sameness.ruled(desk, caller, claim, around, similar),
                 },
             ),
             (proof, target.proof) if target else (proof,),
@@ -176,6 +176,7 @@ def _into_memory(
         )
     claim = merged(aim.content.claim, proposal.claim)
     memory.check(claim, desk.vault.policy, today=desk.vault.today())
+    verdicts.require_not_rejected(desk.vault, claim, was=[aim.content.claim])
     digests = aim.content.source_digests
     if proposal.claim.verified_at:
         digests = freshness.record(desk.vault, claim.scope, claim.sources)

@@ -16,7 +16,7 @@ from keepm.model.approval import Channel
 from keepm.model.memory import Claim
 from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.model.similarity import Sameness
-from keepm.operations import sync
+from keepm.operations import sync, verdicts
 from keepm.operations.mutation import Desk
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
@@ -118,6 +118,20 @@ def noted(found: Iterable[Alike]) -> dict[str, str]:
     return {"similar_to": ids} if ids else {}
 
 
+def ruled(
+    desk: Desk, caller: Caller, claim: Claim, around: Surroundings, let_by: Iterable[Alike]
+) -> dict[str, str]:
+    """Return the verdict that a person gave by letting a claim into memory, for the event.
+
+    Beside what they were shown it is no duplicate: for the owner's review all that it resembles,
+    in a host's question what is let by just now.
+    """
+    seen = find(desk.vault, claim, around) if caller.channel.rank > Channel.HOST.rank else let_by
+    return verdicts.telling_apart(
+        desk.vault, caller, claim, [each.path for each in seen if not each.is_proposal]
+    )
+
+
 def permitted(vault: Vault, proposal_id: str) -> frozenset[str]:
     """Return the ids that a proposal was let by to resemble, proposals by what became of them."""
     ids = versions.let_by(vault.database, proposal_id)
@@ -125,7 +139,10 @@ def permitted(vault: Vault, proposal_id: str) -> frozenset[str]:
 
 
 def find(vault: Vault, claim: Claim, around: Surroundings) -> tuple[Alike, ...]:
-    """Return the active notes of the claim's own scope that it is the same as, the surest first."""
+    """Return the active notes of the claim's own scope that it is the same as, the surest first.
+
+    What a person ruled to be no duplicate of it is not among them.
+    """
     rules = load_sameness()
     exact = similarity.exact_keys(claim, rules)
     kept = [known for known in around.known if known.scope == claim.scope]
@@ -145,9 +162,10 @@ def find(vault: Vault, claim: Claim, around: Surroundings) -> tuple[Alike, ...]:
         )
         if score is not None and holder.id not in found:
             found[holder.id] = _alike(holder, Sameness.NEAR_TITLE, score)
+    ruled = verdicts.not_duplicates(vault, claim, (each.path for each in found.values()))
     return tuple(
         sorted(
-            found.values(),
+            (each for each in found.values() if each.path not in ruled),
             key=lambda a: (a.is_proposal, _ORDER.index(a.sameness), -a.score, a.name, a.id),
         )
     )

@@ -8,6 +8,7 @@ two about pairs bind wherever they may be seen. The owner's verbs on them are in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from keepm.config.sameness import load_sameness
 from keepm.errors import KeepMError, RejectedBefore
@@ -19,7 +20,7 @@ from keepm.model.approval import Channel
 from keepm.model.document import Damaged
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim
-from keepm.model.proposal import Proposal
+from keepm.model.proposal import Proposal, TargetAction
 from keepm.model.scope import Scope
 from keepm.operations.vault import Caller, Vault
 from keepm.store import reader
@@ -38,8 +39,9 @@ def may_rule(caller: Caller) -> bool:
 # ---- rejected ------------------------------------------------------------------------------------
 
 
-def require_not_rejected(vault: Vault, claim: Claim, *, was: Claim | None = None) -> None:
-    """Let a claim pass unless a person rejected it; `was` is what it says and counts as already.
+def require_not_rejected(vault: Vault, claim: Claim, *, was: Iterable[Claim] = ()) -> None:
+    """Let a claim pass unless a person rejected it; what the notes say that it comes from (`was`)
+    isn't new.
 
     Raises:
         RejectedBefore: naming the verdict, when it was given, and why if that is still on file.
@@ -58,14 +60,15 @@ def require_not_rejected(vault: Vault, claim: Claim, *, was: Claim | None = None
     )
 
 
-def rejection_of(vault: Vault, claim: Claim, *, was: Claim | None = None) -> RulingRow | None:
+def rejection_of(vault: Vault, claim: Claim, *, was: Iterable[Claim] = ()) -> RulingRow | None:
     """Return the latest standing verdict that rejects a claim in its scope."""
     if not rulings.has_any(vault.database, REJECTED):
         return None
     rules = load_sameness()
     values = set(verdict.values(claim, vault.policy, rules))
-    if was is not None and was.scope == claim.scope:
-        values.difference_update(verdict.values(was, vault.policy, rules))
+    for known in was:
+        if known.scope == claim.scope:
+            values.difference_update(verdict.values(known, vault.policy, rules))
     found = [
         row
         for row in rulings.about(vault.database, REJECTED, sorted(values))
@@ -74,13 +77,29 @@ def rejection_of(vault: Vault, claim: Claim, *, was: Claim | None = None) -> Rul
     return found[-1] if found else None
 
 
-def rejecting(vault: Vault, proposal: Proposal, there: Claim | None) -> dict[str, str]:
-    """Return what the event of a rejection says so that it lasts; nothing where nothing can.
+def rejecting(vault: Vault, caller: Caller, proposal: Proposal) -> dict[str, str]:
+    """Return what the event of a rejection says so that it lasts.
 
-    `there` is the note that the proposal corrects.
+    Nothing where the caller can't rule, or the proposal says just what its target says.
     """
-    subjects = verdict.rejected(proposal.claim, there, vault.policy, load_sameness())
-    return _ruled(REJECTED, subjects)
+    if not may_rule(caller):
+        return {}
+    there = target_claim(vault, proposal.target_id)
+    claims = [proposal.claim]
+    if there is not None and proposal.target_action is TargetAction.UPDATE:
+        claims.append(replace(proposal.claim, name=there.name))  # as it would have been stored
+    rules = load_sameness()
+    subjects = [s for each in claims for s in verdict.rejected(each, there, vault.policy, rules)]
+    return _ruled(REJECTED, list(dict.fromkeys(subjects)))
+
+
+def target_claim(vault: Vault, note_id: str | None) -> Claim | None:
+    """Return what the note says that a proposal corrects, if it does and that can be read."""
+    if note_id is None:
+        return None
+    rows = catalog.find(vault.database, note_id, vault.visibility)
+    found = next((row for row in rows if row.id == note_id), None)
+    return None if found is None else _claim_at(vault, found.path)
 
 
 # ---- pairs ---------------------------------------------------------------------------------------
@@ -90,9 +109,9 @@ def not_duplicates(vault: Vault, claim: Claim, paths: Iterable[str]) -> frozense
     """Return which of these documents a person ruled to be no duplicate of a claim, by path."""
     if not rulings.has_any(vault.database, NOT_DUPLICATE):
         return frozenset()
-    pairs = {pair_with(vault, claim, path): path for path in paths}
-    ruled = _ruled_pairs(vault, NOT_DUPLICATE, [each for each in pairs if each])
-    return frozenset(path for pair, path in pairs.items() if pair in ruled)
+    pairs = {path: pair_with(vault, claim, path) for path in paths}
+    ruled = _ruled_pairs(vault, NOT_DUPLICATE, (each for each in pairs.values() if each))
+    return frozenset(path for path, pair in pairs.items() if pair in ruled)
 
 
 def telling_apart(
