@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from keepm.model.document import Damaged, Document, Finding
 from keepm.model.memory import Memory
 from keepm.operations.answers import NOTICE, Corrections
+from keepm.operations.freshness import Freshness
 from keepm.operations.memories import MemoryDeleted, MemoryReading, MemoryWritten
 
 
@@ -133,7 +134,7 @@ def memory_view(
     document: Document[Memory],
     *,
     body: str | None = None,
-    state: str | None = None,
+    state: Freshness | None = None,
     via: str | None = None,
 ) -> MemoryView:
     """Show a note's fields; the body only when the caller doesn't have it already."""

@@ -1,26 +1,26 @@
 """Whether what a note was verified against still stands in the working tree.
 
-The digest is git's blob id of the file's bytes (SHA-1 over `blob <size>\\0<bytes>`, first twelve
-hex digits), computed here: git is never called, its history never walked, and a read never
-refreshes anything.
+A read never refreshes anything: digests are recorded when a note is said to be verified, and
+compared with the files' bytes when it is shown.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from keepm.model.memory import Scope, source_path
+from keepm.operations import anchors, worktree
 from keepm.operations.vault import Vault
-
-_LARGEST = 16 * 1024 * 1024  # a larger source is not hashed on a read
+from keepm.operations.worktree import Relocations
 
 
 class SourceState(StrEnum):
     FRESH = "fresh"
     CHANGED = "changed"
+    MOVED = "moved"  # the same bytes stand once elsewhere
     MISSING = "missing"
     UNVERIFIED = "unverified"  # no digest was recorded
     UNKNOWN = "unknown"  # another project's sources, or unreadable
@@ -29,55 +29,88 @@ class SourceState(StrEnum):
 _WORST_FIRST = (
     SourceState.MISSING,
     SourceState.CHANGED,
+    SourceState.MOVED,
     SourceState.UNKNOWN,
     SourceState.UNVERIFIED,
     SourceState.FRESH,
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """The state of a source, or the worst among a note's; `to` is where it stands now."""
+
+    state: SourceState
+    to: str = ""
+
+    def __str__(self) -> str:
+        """Return it as answers show it: `fresh`, `moved (to src/new.py)`."""
+        return f"{self.state} (to {self.to})" if self.to else str(self.state)
+
+
 def record(vault: Vault, scope: Scope, sources: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the digests of a note's sources as they are now, by path."""
+    """Return the digests of a note's sources as they are now, by path and by anchor."""
     top = _top(vault, scope)
     if top is None:
         return ()
     found: dict[str, str] = {}
     for pointer in sources:
         path = source_path(pointer)
-        digest = _digest(top, path)
-        if digest is not None:
-            found[path] = digest
+        file = worktree.inside(top, path)
+        data = None if file is None else worktree.read(file)
+        if data is None:
+            continue
+        found[path] = worktree.digest(data)
+        anchor = anchors.parse(pointer)
+        if anchor is not None and (text := anchors.text_digest(anchor, data)) is not None:
+            found[anchor.key] = text
     return tuple(sorted(found.items()))
 
 
 def state(
     vault: Vault, scope: Scope, sources: Iterable[str], digests: Mapping[str, str]
-) -> SourceState | None:
+) -> Freshness | None:
     """Return the worst state among a note's sources; nothing for a note without sources."""
-    paths = {source_path(pointer) for pointer in sources}
-    if not paths:
+    pointers = [pointer for pointer in dict.fromkeys(sources) if source_path(pointer)]
+    if not pointers:
         return None
     top = _top(vault, scope)
     if top is None:
-        return SourceState.UNKNOWN
-    states = {_one(top, path, digests.get(path)) for path in paths}
-    return next(each for each in _WORST_FIRST if each in states)
+        return Freshness(SourceState.UNKNOWN)
+    states = [_one(top, pointer, digests, vault.relocations) for pointer in pointers]
+    return min(states, key=lambda each: _WORST_FIRST.index(each.state))
 
 
-def _one(top: Path, path: str, recorded: str | None) -> SourceState:
-    inside = _inside(top, path)
-    if inside is None:
-        return SourceState.UNKNOWN
+def _one(
+    top: Path, pointer: str, digests: Mapping[str, str], relocations: Relocations
+) -> Freshness:
+    path, anchor = source_path(pointer), anchors.parse(pointer)
+    whole = digests.get(path)
+    file = worktree.inside(top, path)
+    if file is None:
+        return Freshness(SourceState.UNKNOWN)
     try:
-        if not inside.exists():
-            return SourceState.MISSING
+        if not file.exists():
+            moved = None if whole is None else relocations.find(top, path, whole)
+            if moved is None:
+                return Freshness(SourceState.MISSING)
+            return Freshness(SourceState.MOVED, anchor.at(moved).key if anchor else moved)
     except OSError:
-        return SourceState.UNKNOWN
-    if recorded is None:
-        return SourceState.UNVERIFIED
-    digest = _digest(top, path)
-    if digest is None:
-        return SourceState.UNKNOWN
-    return SourceState.FRESH if digest == recorded else SourceState.CHANGED
+        return Freshness(SourceState.UNKNOWN)
+    if whole is None:
+        return Freshness(SourceState.UNVERIFIED)
+    data = worktree.read(file)
+    if data is None:
+        return Freshness(SourceState.UNKNOWN)
+    if worktree.digest(data) == whole:
+        return Freshness(SourceState.FRESH)
+    text = digests.get(anchor.key) if anchor else None
+    if anchor is None or text is None:
+        return Freshness(SourceState.CHANGED)
+    if anchors.text_digest(anchor, data) == text:
+        return Freshness(SourceState.FRESH)  # what changed elsewhere in the file is not its matter
+    now = anchors.find(anchor, data, text)
+    return Freshness(SourceState.CHANGED) if now is None else Freshness(SourceState.MOVED, now.key)
 
 
 def _top(vault: Vault, scope: Scope) -> Path | None:
@@ -86,24 +119,3 @@ def _top(vault: Vault, scope: Scope) -> Path | None:
         return None
     top = vault.identity.top
     return top if top.is_dir() else None
-
-
-def _inside(top: Path, path: str) -> Path | None:
-    """Return the file a pointer names, unless a link leads out of the working tree."""
-    try:
-        base = top.resolve()
-        target = (base / path).resolve()
-        return target if target.is_relative_to(base) else None
-    except (OSError, ValueError):
-        return None
-
-
-def _digest(top: Path, path: str) -> str | None:
-    inside = _inside(top, path)
-    try:
-        if inside is None or not inside.is_file() or inside.stat().st_size > _LARGEST:
-            return None
-        data = inside.read_bytes()
-    except OSError:
-        return None
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()[:12]

@@ -24,7 +24,7 @@ from keepm.operations import (
     verdicts,
 )
 from keepm.operations.answers import Corrections
-from keepm.operations.freshness import SourceState
+from keepm.operations.freshness import Freshness
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Surroundings
@@ -42,7 +42,7 @@ class MemoryReading:
     part: Part
     token: str | None
     approved_via: str
-    source_state: SourceState | None
+    source_state: Freshness | None
     superseded_by: tuple[str, ...] = ()  # ids
     pending_corrections: Corrections | None = None
 

@@ -26,6 +26,7 @@ from keepm.operations.projects import Identity
 from keepm.store.disk import OSDisk
 from keepm.store.paths import VaultPaths
 from keepm.store.transaction import Root
+from keepm.operations.worktree import Relocations
 from keepm.tokens import DiagnosisTokens, PlanTokens, ReadTokens
 
 
@@ -77,6 +78,11 @@ class Vault:
     def now(self) -> str:
         """Return the time as the vault writes it (RFC 3339, UTC, seconds)."""
         return self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    relocations: Relocations = field(default_factory=Relocations)
+    # Why nothing can be changed by this process; reading goes on.
+    read_only: str | None = None
+    # The index of this process only, where the data folder can't be written.
+    temporary: Path | None = None
 
     def today(self) -> str:
         """Return the date in UTC."""

@@ -1,0 +1,133 @@
+"""The project's working tree, as far as notes' sources are compared with it: read, never written.
+
+A digest is git's blob id of the bytes (SHA-1 over `blob <size>\\0<bytes>`, first twelve hex
+digits), computed here: git is never called and its history never walked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+LARGEST = 16 * 1024 * 1024
+"""A larger file is not hashed while somebody waits for an answer."""
+
+_MOST_ENTRIES = 20_000  # of the tree; a larger one isn't searched for a moved file
+_MOST_HASHED = 2_000  # files in one search; with more of one ending only those of one name are
+_TRUSTED_SECONDS = 2.0  # for so long the list of files is taken for true
+_EMPTY = "e69de29bb2d1"  # the digest of no bytes: every empty file has it
+_SKIPPED = frozenset({"node_modules", "__pycache__"})
+
+
+def digest(data: bytes) -> str:
+    """Return git's blob id of these bytes, its first twelve hex digits."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()[:12]
+
+
+def inside(top: Path, path: str) -> Path | None:
+    """Return the file that a path names, unless a link or `..` leads out of the working tree."""
+    try:
+        base = top.resolve()
+        target = (base / path).resolve()
+        return target if target.is_relative_to(base) else None
+    except (OSError, ValueError):
+        return None
+
+
+def read(file: Path) -> bytes | None:
+    """Return a file's bytes; nothing of what is no file, too large, or can't be read."""
+    try:
+        if not file.is_file() or file.stat().st_size > LARGEST:
+            return None
+        return file.read_bytes()
+    except OSError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Relocations:
+    """Where files went whose path is gone, found by their digest; one for an open vault.
+
+    The list of the tree's files is kept for two seconds, and the digest of a file as long as its
+    size and time stay, so that several notes about one moved folder cost one look.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listed: tuple[Path, float, tuple[_Seen, ...] | None] | None = None
+        self._digests: dict[_Seen, str | None] = {}
+
+    def find(self, top: Path, path: str, wanted: str) -> str | None:
+        """Return the one file of the same ending that holds these bytes now, by its path.
+
+        Nothing when there is none or more than one, or when the tree is too large to tell.
+        """
+        if wanted == _EMPTY:
+            return None
+        with self._lock:
+            files = self._files(top)
+            if files is None:
+                return None
+            gone = PurePosixPath(path)
+            among = [f for f in files if PurePosixPath(f.path).suffix == gone.suffix]
+            if len(among) > _MOST_HASHED:
+                among = [f for f in among if PurePosixPath(f.path).name == gone.name]
+            if len(among) > _MOST_HASHED:
+                return None
+            found = [f.path for f in among if self._digest(top, f) == wanted]
+            return found[0] if len(found) == 1 else None
+
+    def _files(self, top: Path) -> tuple[_Seen, ...] | None:
+        now = time.monotonic()
+        if (
+            self._listed is None
+            or self._listed[0] != top
+            or now - self._listed[1] > _TRUSTED_SECONDS
+        ):
+            files = _listing(top)
+            self._listed = (top, now, files)
+            present = set(files or ())
+            self._digests = {f: known for f, known in self._digests.items() if f in present}
+        return self._listed[2]
+
+    def _digest(self, top: Path, file: _Seen) -> str | None:
+        if file not in self._digests:
+            data = read(top / file.path)
+            self._digests[file] = None if data is None else digest(data)
+        return self._digests[file]
+
+
+def _listing(top: Path) -> tuple[_Seen, ...] | None:
+    """Return the tree's files, hidden ones and links apart; nothing of too large a tree."""
+    found: list[_Seen] = []
+    folders = [""]
+    entries = 0
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(top / folder) as scanned:
+                for entry in scanned:
+                    entries += 1
+                    if entries > _MOST_ENTRIES:
+                        return None
+                    if entry.name.startswith(".") or entry.name in _SKIPPED or entry.is_symlink():
+                        continue
+                    path = f"{folder}{entry.name}"
+                    if entry.is_dir():
+                        folders.append(f"{path}/")
+                    elif entry.is_file():
+                        state = entry.stat()
+                        found.append(_Seen(path, state.st_size, state.st_mtime_ns))
+        except OSError:
+            continue  # a folder that can't be read, or went meanwhile, holds nothing for us
+    return tuple(found)
