@@ -40,7 +40,7 @@ def read(vault: Vault) -> News:
     if sizes == known:
         return News(marks={})
     anew = any(sizes.get(writer, 0) < offset for writer, offset in known.items())
-    events, reached = ledger.events_since(vault.root, {} if anew else known)
+    events, reached = ledger.events_since(vault.root, {} if anew else known, of=sizes)
     marks = {versions.mark(writer): str(offset) for writer, offset in reached.items()}
     events = list(events)
     return News(tuple(_rows(events)), tuple(_rulings(events)), marks, anew)

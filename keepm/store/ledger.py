@@ -6,7 +6,7 @@ One line per event, in the order in which they happened; `event` says what a lin
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -213,18 +213,19 @@ def read(root: Root, writer: str) -> Iterator[LedgerEvent]:
 
 
 def events_since(
-    root: Root, offsets: Mapping[str, int]
+    root: Root, offsets: Mapping[str, int], of: Iterable[str] | None = None
 ) -> tuple[list[LedgerEvent], dict[str, int]]:
     """Return the events behind each writer's byte offset, and the offsets to go on from.
 
-    A ledger shorter than its offset was replaced, and is read from its beginning.
+    A ledger shorter than its offset was replaced, and is read from its beginning. `of` are the
+    writers, for a caller that has just listed them.
 
     Raises:
         StorageFailed: a ledger can't be read.
     """
     events: list[LedgerEvent] = []
     reached: dict[str, int] = {}
-    for writer in writers(root):
+    for writer in writers(root) if of is None else of:
         with reporting(f"{FOLDER}/{_file_name(writer)}"):
             data, start = _lines(root, writer, offsets.get(writer, 0))
         events += [event for _, event in _parsed(data) if event is not None]
@@ -245,7 +246,7 @@ def verify(root: Root, anchors: Mapping[str, Head] | None = None) -> list[Ledger
     known = dict(anchors or {})
     for writer in sorted({*writers(root), *known}):
         with reporting(f"{FOLDER}/{_file_name(writer)}"):
-            whole = _read(root, writer, 0)
+            whole, _ = _read(root, writer, 0)
         complete, _, torn = whole.rpartition(b"\n")
         lines = complete + b"\n" if complete else b""
         problems += [LedgerProblem(code, writer, line) for code, line in _chain_problems(lines)]
@@ -299,20 +300,20 @@ def _chain_problems(data: bytes) -> Iterator[tuple[str, int]]:
 
 def _lines(root: Root, writer: str, offset: int) -> tuple[bytes, int]:
     """Return the complete lines behind an offset and where they begin."""
-    seen = root.disk.state(_place(root, writer))
-    if seen is None:
-        return b"", 0
-    start = offset if offset <= seen.st_size else 0
-    data = _read(root, writer, start)
+    data, start = _read(root, writer, offset)
     return data[: data.rfind(b"\n") + 1], start
 
 
-def _read(root: Root, writer: str, offset: int) -> bytes:
+def _read(root: Root, writer: str, offset: int) -> tuple[bytes, int]:
+    """Return what stands behind an offset, or all of a ledger that is shorter."""
     place = _place(root, writer)
     seen = root.disk.state(place)
-    if seen is None or seen.st_size <= offset:
-        return b""
-    return root.disk.read_at(place, offset, limit=seen.st_size - offset)
+    if seen is None:
+        return b"", 0
+    start = offset if offset <= seen.st_size else 0
+    if seen.st_size == start:
+        return b"", start
+    return root.disk.read_at(place, start, limit=seen.st_size - start), start
 
 
 def _parsed(data: bytes) -> Iterator[tuple[bytes, LedgerEvent | None]]:
