@@ -1,4 +1,4 @@
-"""All tools of the server, in the order in which hosts list them, and its prompt."""
+"""All tools of the server, in the order in which hosts list them, its prompt and resources."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fastmcp import FastMCP
 from keepm.mcp import (
     conflict_tools,
     handoff_tools,
+    inbox_resources,
     inbox_tools,
     memory_tools,
     prompts,
@@ -18,10 +19,11 @@ from keepm.mcp.session import Session
 
 
 def furnish(server: FastMCP[Any], session: Session) -> None:
-    """Put every tool and the prompt on the server."""
+    """Put every tool, the prompt and the resources on the server."""
     retrieval_tools.register(server, session)
     memory_tools.register(server, session)
     conflict_tools.register(server, session)
     inbox_tools.register(server, session)
     handoff_tools.register(server, session)
     prompts.register(server, session)
+    inbox_resources.register(server, session)
