@@ -21,6 +21,7 @@ class InboxFilter:
     status: ProposalStatus | None = ProposalStatus.PENDING
     scope: str | None = None
     kind: Kind | None = None
+    client: str | None = None  # by this name, whatever its case
     overdue_only: bool = False
 
 
@@ -61,6 +62,9 @@ def list_page(vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0)
         offset=0,
     )
     items = [InboxItem(row, is_overdue(vault, row)) for row in rows]
+    if wanted.client is not None:
+        own = wanted.client.casefold()
+        items = [item for item in items if item.row.source_client.casefold() == own]
     if wanted.overdue_only:
         items = [item for item in items if item.overdue]
     page = (

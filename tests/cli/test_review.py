@@ -327,7 +327,10 @@ def test_without_a_terminal_nobody_is_the_owner_unless_a_script_says_so(
     for words, code in (
         (("approve", version), "invalid_input"),
         (("approve", version, "--yes"), "approval_required"),
-        (("reject", version), "approval_required"),
+        (("reject", version), "invalid_input"),
+        (("reject", version, "--yes"), "approval_required"),
+        (("approve", "--kind", "reference", "--yes"), "invalid_input"),
+        (("reject", "--overdue", "--yes", "--as-owner"), "invalid_input"),
     ):
         assert keepm.json("review", *words, code=2)["error"]["code"] == code
     for named, code in (
@@ -349,6 +352,9 @@ def test_a_rejection_by_name_keeps_its_reason(vault: Vault, keepm: CommandLine) 
     proposal = propose(vault)
     keepm.typing("")
     assert keepm.run("review", "reject", proposal, "--reason", "no")[0] == 0
+    assert "The text of build-command." in keepm.said
+    assert keepm.json("review", "--list")["total"] == 1  # shown and asked, not agreed to
+    assert keepm.run("review", "reject", proposal, "--reason", "no", "--yes")[0] == 0
     look(vault)
     content = inbox.read(vault, proposal, max_chars=10).document.content
     assert content.rejection_reason == "no"  # type: ignore[union-attr]  # no damaged one
@@ -384,6 +390,7 @@ def test_in_an_agents_shell_nobody_is_the_owner(
         ("review", "--relayed"),
         ("review", "approve", f"{proposal}@{version}", "--yes", "--as-owner"),
         ("review", "reject", proposal),
+        ("review", "reject", "--kind", "reference", "--yes"),
         ("review", "confirm", "note", "--yes"),
         ("undo", "--yes"),
     ):
