@@ -54,17 +54,16 @@ class Session:
             item = items[place]
             title = self.words("title", number=place + 1, total=len(items))
             try:
-                review = self.look(item)
+                review = self._look(item)
             except (NotFound, WrongState):
-                self.say("gone", name=item.row.name)
+                self._say("gone", name=item.row.name)
                 return Outcome.LEFT
-            lines = self.sheet().proposal(review, title, overdue=item.overdue)
+            lines = self._sheet().proposal(review, title, overdue=item.overdue)
             return self._shown(lines) or self._decide(review)
 
         return self._each(len(items), one)
 
-    def look(self, item: InboxItem) -> ProposalReview:
-        """Read a proposal of the list for a decision; raises as `reviewing.look`."""
+    def _look(self, item: InboxItem) -> ProposalReview:
         try:
             return reviewing.look(self.vault, item.row.id)
         except AmbiguousIdentifier:  # copies of one file: each is decided by itself
@@ -78,9 +77,9 @@ class Session:
             try:
                 review = vouching.look(self.vault, ids[place])
             except (NotFound, WrongState):
-                self.say("gone", name=ids[place])
+                self._say("gone", name=ids[place])
                 return Outcome.LEFT
-            return self._shown(self.sheet().note(review, title)) or self._decide_note(review)
+            return self._shown(self._sheet().note(review, title)) or self._decide_note(review)
 
         return self._each(len(ids), one)
 
@@ -108,6 +107,7 @@ class Session:
             {
                 "a": lambda: self._approve(review),
                 "r": lambda: self._reject(review),
+                "f": lambda: self._reject(review, remember=False),
                 "e": lambda: self._edit(review),
             },
             keys="keys",
@@ -126,7 +126,7 @@ class Session:
     ) -> Outcome:
         """Ask until a key decides; an act that was refused leaves the question open."""
         while True:
-            self.say(keys)
+            self._say(keys)
             key = self.keyboard.key()
             if key in ("q", END):
                 return Outcome.QUIT
@@ -134,12 +134,12 @@ class Session:
                 return Outcome.LEFT
             act = acts.get(key)
             if act is None:
-                self.say(explained)
+                self._say(explained)
                 continue
             try:
                 outcome = act()
             except ChecksumMismatch:
-                self.say("changed")
+                self._say("changed")
                 return Outcome.AGAIN
             except (NotFound, WrongState) as error:
                 output.failure(error, as_json=False)
@@ -152,20 +152,23 @@ class Session:
 
     def _approve(self, review: ProposalReview) -> Outcome | None:
         count = len(review.warnings)
-        if count and not self.agrees("sure", count=count):
+        if count and not self._agrees("sure", count=count):
             return None
         done = reviewing.approve(self.vault, self.caller, review)
-        self.say("approved", name=name(done.memory), path=done.memory.path)
+        self._say("approved", name=name(done.memory), path=done.memory.path)
         return Outcome.APPROVED
 
-    def _reject(self, review: ProposalReview) -> Outcome | None:
-        self.say("why")
+    def _reject(self, review: ProposalReview, *, remember: bool = True) -> Outcome | None:
+        self._say("why")
         reason = self.keyboard.line()
         if reason is None or reason == ".":
             return None
-        done = reviewing.reject(self.vault, self.caller, review, reason=reason)
-        said = "trashed" if isinstance(done, Discarded) else "rejected"
-        self.say(said, name=name(review.document))
+        done = reviewing.reject(self.vault, self.caller, review, reason=reason, remember=remember)
+        if isinstance(done, Discarded):
+            said = "trashed"
+        else:
+            said = "rejected_for_good" if done.remembered else "rejected"
+        self._say(said, name=name(review.document))
         return Outcome.REJECTED
 
     def _edit(self, review: ProposalReview) -> Outcome | None:
@@ -173,31 +176,31 @@ class Session:
         while True:
             data = editing.edited(self.vault, data)
             if data == review.document.data:
-                self.say("unchanged")
+                self._say("unchanged")
                 return None
             try:
                 reviewing.edit(self.vault, self.caller, review, data)
             except InvalidInput as error:
                 output.failure(error, as_json=False)
-                if not self.agrees("again"):
+                if not self._agrees("again"):
                     return None
             else:
-                self.say("edited")
+                self._say("edited")
                 return Outcome.AGAIN
 
     def _confirm(self, review: NoteReview) -> Outcome | None:
         count = len(review.warnings)
-        if count and not self.agrees("sure", count=count):
+        if count and not self._agrees("sure", count=count):
             return None
         vouching.confirm(self.vault, self.caller, review)
-        self.say("confirmed", name=name(review.document))
+        self._say("confirmed", name=name(review.document))
         return Outcome.APPROVED
 
     def _discard(self, review: NoteReview) -> Outcome | None:
-        if not self.agrees("trash_question", name=name(review.document)):
+        if not self._agrees("trash_question", name=name(review.document)):
             return None
         vouching.discard(self.vault, self.caller, review)
-        self.say("trashed", name=name(review.document))
+        self._say("trashed", name=name(review.document))
         return Outcome.REJECTED
 
     # ---- the terminal --------------------------------------------------------------------------
@@ -211,7 +214,7 @@ class Session:
             output.say("\n".join(page))
             last = first + len(page)
             while last < len(lines):
-                self.say("more", first=first + 1, last=last, total=len(lines))
+                self._say("more", first=first + 1, last=last, total=len(lines))
                 key = self.keyboard.key()
                 if key in ("q", END):
                     return Outcome.QUIT
@@ -221,17 +224,15 @@ class Session:
                     break
         return None
 
-    def agrees(self, question: str, **values: str | int) -> bool:
+    def _agrees(self, question: str, **values: str | int) -> bool:
         """Ask; only a y says yes."""
         output.say(f"{self.words(question, **values)} [y/N]")
         return self.keyboard.key() == "y"
 
-    def sheet(self) -> Sheet:
-        """Return the sheet that fits the terminal as it is now."""
+    def _sheet(self) -> Sheet:
         return Sheet.fitting(self.words, shutil.get_terminal_size((80, 24)).columns)
 
-    def say(self, key: str, **values: str | int) -> None:
-        """Say a sentence of the words, folded to the terminal."""
+    def _say(self, key: str, **values: str | int) -> None:
         said = self.words(key, **values).split("\n")
-        columns = self.sheet().columns
+        columns = self._sheet().columns
         output.say("\n".join(piece for line in said for piece in visible.folded(line, columns)))

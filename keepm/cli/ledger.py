@@ -164,9 +164,10 @@ def _accept(args: argparse.Namespace) -> int:
 def _line(each: Recorded) -> str:
     event = each.event
     by = "  ".join(part for part in (event.channel, event.client or event.surface) if part)
+    ruling = event.extra.get("ruling", "").replace("_", " ")
     return (
         f"{event.sequence:>6}  {event.time}  {event.operation:<16}  {event.object_id[:8]:<8}  "
-        f"{event.transaction_id[:8]}  {by}"
+        f"{event.transaction_id[:8]}  {by}{f'  [{ruling}]' if ruling else ''}"
     )
 
 

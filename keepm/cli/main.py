@@ -21,6 +21,7 @@ _VERBS = (
     "read",
     "review",
     "history",
+    "verdict",
     "undo",
     "ledger",
     "restore",

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from keepm.errors import InvalidIdentifier, KeepMError, NotFound
+from keepm.errors import InvalidIdentifier, KeepMError, NotFound, RejectedBefore
 
 OK, FINDINGS, USAGE, INTERNAL = range(4)
 """The exit codes: fine, findings or failed parts, wrong usage or configuration, our fault."""
@@ -62,6 +62,8 @@ def failure(error: KeepMError, *, as_json: bool) -> int:
         if key == "candidates" and isinstance(value, list):
             for each in value:
                 say(f"  - {each}")
+    if isinstance(error, RejectedBefore):
+        say(f"  {error.details['when']}  {error.details['why'] or 'no reason on file'}")
     say(f"  → {hint}")
     return USAGE
 

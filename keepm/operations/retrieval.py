@@ -16,7 +16,7 @@ from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language
 from keepm.model.proposal import ProposalStatus
 from keepm.model.verification import Verification
-from keepm.operations import answers, corrections, freshness, identifying, sync
+from keepm.operations import answers, corrections, freshness, identifying, sync, verdicts
 from keepm.operations.answers import (
     CatalogAnswer,
     CatalogItem,
@@ -164,10 +164,20 @@ def source_state(vault: Vault, row: NoteRow) -> str | None:
 
 
 def conflict_hints(vault: Vault) -> list[Hint]:
-    """Return the hard collisions of names and aliases among active visible notes."""
-    found = graph.conflict_hints(vault.database, vault.visibility, limit=_HINTS)
+    """Return the hard collisions of names and aliases among active visible notes.
+
+    Without those that a person ruled to be none.
+    """
+    limit = _HINTS
+    while True:
+        found = graph.conflict_hints(vault.database, vault.visibility, limit=limit)
+        ruled = verdicts.not_conflicting(vault, [(each.a[0], each.b[0]) for each in found])
+        left = [each for each in found if (each.a[0], each.b[0]) not in ruled]
+        if len(left) >= _HINTS or len(found) < limit:
+            break
+        limit *= 4  # verdicts must not crowd out what nobody ruled about
     longest = vault.policy.memory.name_characters
-    return [_hint(each, longest) for each in found]
+    return [_hint(each, longest) for each in left[:_HINTS]]
 
 
 def _hint(found: ConflictHint, longest: int) -> Hint:

@@ -36,6 +36,7 @@ from keepm.operations import (
     promotion,
     reading,
     sameness,
+    verdicts,
 )
 from keepm.operations.discarding import Discarded
 from keepm.operations.inbox import ProposalWritten, SuggestionEdit
@@ -54,6 +55,7 @@ class Warns(StrEnum):
     FINDING = "finding"
     REFUSED = "refused"  # a rule that an approval would be refused for
     ADVICE = "advice"  # it speaks to an assistant as if it could give orders
+    REJECTED = "rejected_before"  # by a verdict that stands
     SLOT_HELD = "slot_held"
     SIMILAR = "similar"  # to a note, or to another proposal
     TARGET_GONE = "target_gone"
@@ -118,16 +120,25 @@ def approve(vault: Vault, caller: Caller, review: ProposalReview) -> Promoted:
 
 
 def reject(
-    vault: Vault, caller: Caller, review: ProposalReview, *, reason: str = ""
+    vault: Vault,
+    caller: Caller,
+    review: ProposalReview,
+    *,
+    reason: str = "",
+    remember: bool = True,
 ) -> ProposalWritten | Discarded:
     """Take what was shown out of the Inbox, to the trash if it can't be filed away as rejected.
+
+    With `remember` it is rejected for good.
 
     Raises:
         ChecksumMismatch: it is no longer what was shown.
         KeepMError: as `inbox.reject`.
     """
     shown = review.document
-    return discarding.reject(vault, caller, shown.path, proof(vault, shown), reason=reason)
+    return discarding.reject(
+        vault, caller, shown.path, proof(vault, shown), reason=reason, remember=remember
+    )
 
 
 def edit(vault: Vault, caller: Caller, review: ProposalReview, data: bytes) -> ProposalWritten:
@@ -260,6 +271,9 @@ def _of_claim(vault: Vault, proposal: Proposal) -> Iterator[Notice]:
     )
     for problem in found:
         yield Notice(Warns.REFUSED, f"{problem.field}: {problem.message}")
+    target = verdicts.target_claim(vault, proposal.target_id)
+    if verdict := verdicts.rejection_of(vault, claim, was=[target] if target else []):
+        yield Notice(Warns.REJECTED, f"{verdict.time} ({verdict.transaction_id[:8]})")
     held = [
         row
         for row in catalog.find_slot(vault.database, claim.slot, claim.scope)

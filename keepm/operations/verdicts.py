@@ -49,14 +49,16 @@ def require_not_rejected(vault: Vault, claim: Claim, *, was: Iterable[Claim] = (
     found = rejection_of(vault, claim, was=was)
     if found is None:
         return
-    reason = _reason(vault, found.object_id)
-    because = f", saying: {reason}" if reason else ""
-    details = {"when": found.time, "why": reason, "id": found.object_id}
     lifting = found.transaction_id[:8]
     raise RejectedBefore(
-        f"a person rejected this at {found.time}{because}",
+        "a person rejected this before, for good",
         hint=f"{RejectedBefore.hint} {lifting}",
-        details={**details, "verdict": lifting},
+        details={
+            "when": found.time,
+            "why": reason(vault, found.object_id) or None,
+            "id": found.object_id,
+            "verdict": lifting,
+        },
     )
 
 
@@ -72,7 +74,7 @@ def rejection_of(vault: Vault, claim: Claim, *, was: Iterable[Claim] = ()) -> Ru
     found = [
         row
         for row in rulings.about(vault.database, REJECTED, sorted(values))
-        if row.scope == claim.scope.key and _counts(row)
+        if row.scope == claim.scope.key and counts(row)
     ]
     return found[-1] if found else None
 
@@ -99,7 +101,7 @@ def target_claim(vault: Vault, note_id: str | None) -> Claim | None:
         return None
     rows = catalog.find(vault.database, note_id, vault.visibility)
     found = next((row for row in rows if row.id == note_id), None)
-    return None if found is None else _claim_at(vault, found.path)
+    return None if found is None else claim_at(vault, found.path)
 
 
 # ---- pairs ---------------------------------------------------------------------------------------
@@ -110,7 +112,7 @@ def not_duplicates(vault: Vault, claim: Claim, paths: Iterable[str]) -> frozense
     if not rulings.has_any(vault.database, NOT_DUPLICATE):
         return frozenset()
     pairs = {path: pair_with(vault, claim, path) for path in paths}
-    ruled = _ruled_pairs(vault, NOT_DUPLICATE, (each for each in pairs.values() if each))
+    ruled = ruled_pairs(vault, NOT_DUPLICATE, (each for each in pairs.values() if each))
     return frozenset(path for path, pair in pairs.items() if pair in ruled)
 
 
@@ -133,19 +135,19 @@ def not_conflicting(vault: Vault, pairs: Iterable[tuple[str, str]]) -> frozenset
     if not rulings.has_any(vault.database, NOT_CONFLICT):
         return frozenset()
     asked = list(pairs)
-    known = {each: _said_by_note(vault, each) for pair in asked for each in pair}
+    known = {each: said_by(vault, each) for pair in asked for each in pair}
     digests = {
         ids: verdict.pair(one, other)
         for ids in asked
         if (one := known[ids[0]]) is not None and (other := known[ids[1]]) is not None
     }
-    ruled = _ruled_pairs(vault, NOT_CONFLICT, digests.values())
+    ruled = ruled_pairs(vault, NOT_CONFLICT, digests.values())
     return frozenset(ids for ids, digest in digests.items() if digest in ruled)
 
 
 def pair_with(vault: Vault, claim: Claim, path: str) -> str | None:
     """Return the digest of a claim and a document as a pair; nothing if it can't be read."""
-    there = _claim_at(vault, path)
+    there = claim_at(vault, path)
     if there is None:
         return None
     return verdict.pair(said(vault, claim), said(vault, there))
@@ -156,22 +158,19 @@ def said(vault: Vault, claim: Claim) -> str:
     return verdict.said(claim.description, claim.body, vault.policy, load_sameness())
 
 
-# ---- parts ---------------------------------------------------------------------------------------
+# ---- what a verdict is told by -------------------------------------------------------------------
 
 
-def _ruled(ruling: str, subjects: Sequence[str]) -> dict[str, str]:
-    return {"ruling": ruling, "subjects": " ".join(subjects)} if subjects else {}
-
-
-def _ruled_pairs(vault: Vault, ruling: str, pairs: Iterable[str]) -> frozenset[str]:
+def ruled_pairs(vault: Vault, ruling: str, pairs: Iterable[str]) -> frozenset[str]:
+    """Return which pairs' digests a person ruled about, as far as may be seen here."""
     return frozenset(
         row.subject
         for row in rulings.about(vault.database, ruling, sorted(set(pairs)))
-        if vault.visibility.sees(Scope.from_key(row.scope)) and _counts(row)
+        if vault.visibility.sees(Scope.from_key(row.scope)) and counts(row)
     )
 
 
-def _counts(row: RulingRow) -> bool:
+def counts(row: RulingRow) -> bool:
     """Tell whether a person made this ruling; a ledger may come from anywhere."""
     try:
         return row.channel is not None and Channel(row.channel).rank >= Channel.HOST.rank
@@ -179,7 +178,8 @@ def _counts(row: RulingRow) -> bool:
         return False
 
 
-def _said_by_note(vault: Vault, note_id: str) -> str | None:
+def said_by(vault: Vault, note_id: str) -> str | None:
+    """Return the digest of what the one visible note with this id says."""
     rows = [
         row for row in catalog.find(vault.database, note_id, vault.visibility) if row.id == note_id
     ]
@@ -189,7 +189,8 @@ def _said_by_note(vault: Vault, note_id: str) -> str | None:
     return verdict.said(row.description, row.body, vault.policy, load_sameness())
 
 
-def _claim_at(vault: Vault, path: str) -> Claim | None:
+def claim_at(vault: Vault, path: str) -> Claim | None:
+    """Return what a note or proposal says; nothing if it can't be read as one."""
     try:
         data = reader.read(vault.root, path, limit=vault.policy.document_bytes)
         content = documents.read(path, data).content
@@ -198,7 +199,7 @@ def _claim_at(vault: Vault, path: str) -> Claim | None:
     return None if isinstance(content, Damaged | Handoff) else content.claim
 
 
-def _reason(vault: Vault, proposal_id: str) -> str:
+def reason(vault: Vault, proposal_id: str) -> str:
     """Return why a proposal was rejected, as long as it is in the archive."""
     for row in catalog.find_proposals(vault.database, proposal_id, vault.visibility):
         if row.id == proposal_id:
@@ -210,3 +211,10 @@ def _reason(vault: Vault, proposal_id: str) -> str:
             if isinstance(content, Proposal) and content.rejection_reason:
                 return content.rejection_reason
     return ""
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def _ruled(ruling: str, subjects: Sequence[str]) -> dict[str, str]:
+    return {"ruling": ruling, "subjects": " ".join(subjects)} if subjects else {}
