@@ -53,7 +53,7 @@ class Finding:
     subject: str | None = None
     scope: Scope | None = None  # None: neither global nor any project's
     fix: str = ""
-    detail: str = ""
+    detail: str = field(default="", repr=False)  # may hold note text; never shown
     repairable: bool = False  # `repairs` knows the one right change
     checksum: str | None = field(default=None, compare=False)  # of the file's bytes, as looked at
 

@@ -159,6 +159,8 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
      "Nothing is needed. If it lasts, delete the index: it is rebuilt."),
     ("KM606", "index_incomplete", _E, "the index lacks a file that can be served",
      "Delete the index file, or let memory_sync rebuild it."),
+    ("KM607", "deletions_held", _W, "many files are missing at once; they aren't taken for deleted",
+     "See that the right folder is mounted. If they are deleted: keepm sync."),
     # ---- 7: this machine and its hosts
     ("KM701", "network_filesystem", _W, "the vault or the index lies on a network file system",
      "Let one machine write at a time; keep the index on a local disk."),

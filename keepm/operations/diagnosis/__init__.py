@@ -1,0 +1,74 @@
+"""Doctor: a look at everything at once, which changes no file.
+
+The deep pass (`survey`) reads every file once; what is wrong within one is `content`'s, between
+several `relations`', of what waits `gate`'s, of sources and verification `sources`', of KeepM's
+own records `records`', of this machine `surroundings`'. `model/rules` has the catalogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from keepm.index import versions
+from keepm.model import diagnosis
+from keepm.model.diagnosis import Finding
+from keepm.operations.diagnosis import gate, records, relations, sources, surroundings, survey
+from keepm.operations.diagnosis.content import Examiner
+from keepm.operations.diagnosis.lines import Lines
+from keepm.operations.vault import Caller, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything that was found, in a fixed order, and how many files were read for it."""
+
+    findings: tuple[Finding, ...]
+    files: int
+    project: str | None
+    everything: bool = False  # the owner's view over all projects
+
+
+def examine(vault: Vault, caller: Caller) -> Diagnosis:
+    """Read every file of the vault once and say what is wrong in the caller's scope.
+
+    Nothing is changed but the index, which is brought up to the files.
+
+    Raises:
+        RootUnavailable, StorageFailed: the vault can't be seen, or not be read in the middle.
+        IndexUnavailable: the index is damaged.
+    """
+    met = survey.take(vault, examiner(vault))
+    lines = Lines(vault)
+    # The index is brought up to the files before its links are asked for.
+    found = [*met.findings, *records.findings(vault, caller, met)]
+    found += relations.findings(vault, met.seen, lines)
+    found += gate.findings(vault, met.seen, lines)
+    found += sources.findings(vault, met.seen, lines)
+    found += surroundings.findings(vault)
+    return Diagnosis(
+        findings=diagnosis.ordered(found),
+        files=met.files,
+        project=vault.visibility.project_id,
+        everything=vault.visibility.everything,
+    )
+
+
+def examiner(vault: Vault) -> Examiner:
+    """Return what examines single files: their findings, and the facts that repairs go by."""
+    spans = versions.spans(vault.database)
+    return Examiner(
+        policy=vault.policy,
+        today=vault.today(),
+        times=lambda document_id: spans.get(document_id, (None, None)),
+    )
+
+
+def repair_token(vault: Vault, findings: Iterable[Finding]) -> str:
+    """Hand out the token that confirms repairs of these findings' files, as they were looked at.
+
+    `memory_repair` takes it for one file at a time, `memory_sync` for a full rebuild.
+    """
+    files = {each.path: each.checksum for each in findings if each.path and each.checksum}
+    return vault.diagnoses.issue({path: checksum for path, checksum in files.items() if checksum})
+

@@ -1,0 +1,82 @@
+"""What waits for a person and can't be decided, waits too long, or claims another approval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from keepm.index import versions
+from keepm.markdown.claims import UNCHANGEABLE
+from keepm.model import identity, rules
+from keepm.model.diagnosis import Finding
+from keepm.model.document import Damaged
+from keepm.model.layout import Shelf
+from keepm.model.memory import Memory
+from keepm.model.proposal import Proposal, ProposalStatus
+from keepm.operations import provenance, waiting
+from keepm.operations.diagnosis.lines import Lines
+from keepm.operations.diagnosis.survey import Seen
+from keepm.operations.vault import Vault
+
+
+def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+    """Yield what is wrong with what waits, and with what notes say of their approval."""
+    notes = {
+        identity.slot_key(each.content.id) for each in seen if isinstance(each.content, Memory)
+    }
+    channels = versions.channels(vault.database)
+    for each in seen:
+        if reason := _stuck(each):
+            yield _of(each, "pending_stuck", reason)
+        content = each.content
+        if isinstance(content, Proposal) and content.status is ProposalStatus.PENDING:
+            yield from _pending(vault, each, content, notes, lines)
+        elif isinstance(content, Memory):
+            yield from _approval(each, content, channels.get(each.checksum), lines)
+
+
+def _stuck(each: Seen) -> str:
+    """Say why a waiting document has no way out through KeepM, or nothing.
+
+    What can't be read as a proposal can be rejected all the same; a handoff has no such way.
+    """
+    if each.place.shelf is Shelf.HANDOFF and (
+        isinstance(each.content, Damaged) or each.codes & UNCHANGEABLE
+    ):
+        return "this handoff can't be completed before it is mended"
+    if (
+        each.place.shelf is Shelf.PROPOSAL
+        and isinstance(each.content, Proposal)
+        and each.content.status is not ProposalStatus.PENDING
+    ):
+        return f"it waits in the Inbox although it says it was {each.content.status}"
+    return ""
+
+
+def _pending(
+    vault: Vault, each: Seen, proposal: Proposal, notes: set[str], lines: Lines
+) -> Iterator[Finding]:
+    days = vault.settings.inbox_review_days
+    if waiting.is_older(vault, proposal.created, days):
+        reason = f"it has waited for more than {days} days"
+        yield _of(each, "pending_overdue", reason, line=lines.of_key(each.path, "created"))
+    if proposal.target_id and identity.slot_key(proposal.target_id) not in notes:
+        line = lines.of_key(each.path, "target_id")
+        yield _of(each, "pending_target_missing", "", line=line)
+
+
+def _approval(each: Seen, note: Memory, recorded: str | None, lines: Lines) -> Iterator[Finding]:
+    for found in provenance.findings(note, provenance.judged(note, recorded)):
+        line = lines.of_key(each.path, "approved_via")
+        yield _of(each, found.code, found.message, line=line)
+
+
+def _of(each: Seen, code: str, reason: str, *, line: int | None = None) -> Finding:
+    return rules.finding(
+        code,
+        reason,
+        path=each.path,
+        line=line,
+        subject=each.subject,
+        scope=each.scope,
+        checksum=each.checksum,
+    )

@@ -1,0 +1,117 @@
+"""Whether notes still stand: their sources against the work tree, their last verification."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from keepm.model import rules, verification
+from keepm.model.diagnosis import Finding
+from keepm.model.memory import Memory, Status
+from keepm.model.verification import Verification
+from keepm.operations import freshness, recognition
+from keepm.operations.diagnosis.lines import Lines
+from keepm.operations.diagnosis.survey import Seen
+from keepm.operations.freshness import SourceState
+from keepm.operations.vault import Vault
+
+_CODES = {
+    SourceState.MISSING: "source_pointer_missing",
+    SourceState.CHANGED: "source_pointer_changed",
+    SourceState.MOVED: "source_pointer_moved",
+}
+_VERIFICATION = {
+    Verification.MISSING: ("verification_missing", "created", "never verified in over {} days"),
+    Verification.OVERDUE: ("verification_overdue", "verified_at", "verified over {} days ago"),
+}
+
+
+def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+    """Yield what active notes rest on that isn't there any more, or wasn't looked at for long."""
+    trees = WorkTrees(vault)
+    skipped: Counter[str] = Counter()
+    for each in seen:
+        note = each.content
+        if not isinstance(note, Memory) or note.status is not Status.ACTIVE:
+            continue
+        yield from _verification(vault, each, note, lines)
+        project = each.scope.project_id
+        if note.claim.sources and project is not None:
+            beside = trees.beside(project)
+            if beside is None:
+                skipped[project] += 1
+            else:
+                yield from _sources(beside, each, note, lines)
+    for project, number in skipped.items():
+        reason = f"{number} note{'s' if number > 1 else ''} with sources and no work tree here"
+        scope = next(each.scope for each in seen if each.scope.project_id == project)
+        yield rules.finding(
+            "source_pointer_check_skipped", reason, subject=project, scope=scope, detail=project
+        )
+
+
+class WorkTrees:
+    """The vault as a server beside each project's work tree on this machine would see it."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._known: dict[str, Vault | None] = {}
+
+    def beside(self, project_id: str) -> Vault | None:
+        """Return the vault with the work tree of a project, if a folder here still is that one."""
+        if project_id not in self._known:
+            self._known[project_id] = self._found(project_id)
+        return self._known[project_id]
+
+    def _found(self, project_id: str) -> Vault | None:
+        vault = self._vault
+        if vault.identity.project_id == project_id and vault.identity.top.is_dir():
+            return vault
+        for entry in vault.settings.projects:
+            for root in entry.roots if entry.project_id == project_id else ():
+                found = recognition.resolve(replace(vault.settings, project_dir=Path(root)))
+                if found.project_id == project_id and found.top.is_dir():
+                    return replace(vault, identity=found)
+        return None
+
+
+def _sources(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Iterator[Finding]:
+    digests = dict(note.source_digests)
+    for number, source in enumerate(note.claim.sources):
+        found = freshness.state(vault, each.scope, (source,), digests)
+        if found is not None and found.state in _CODES:
+            yield rules.finding(
+                _CODES[found.state],
+                f"sources[{number}]: {found}",
+                path=each.path,
+                line=lines.of_key(each.path, "sources"),
+                subject=each.subject,
+                scope=each.scope,
+                detail=source,
+                checksum=each.checksum,
+            )
+
+
+def _verification(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Iterator[Finding]:
+    found = verification.state(
+        vault.policy,
+        note.claim.kind,
+        note.status,
+        verified_at=note.claim.verified_at,
+        created=note.created,
+        today=vault.today(),
+        days=vault.settings.verification_review_days,
+    )
+    if found in _VERIFICATION:
+        code, key, says = _VERIFICATION[found]
+        yield rules.finding(
+            code,
+            says.format(vault.settings.verification_review_days),
+            path=each.path,
+            line=lines.of_key(each.path, key),
+            subject=each.subject,
+            scope=each.scope,
+            checksum=each.checksum,
+        )
