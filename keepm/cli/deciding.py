@@ -54,16 +54,17 @@ class Session:
             item = items[place]
             title = self.words("title", number=place + 1, total=len(items))
             try:
-                review = self._look(item)
+                review = self.look(item)
             except (NotFound, WrongState):
-                self._say("gone", name=item.row.name)
+                self.say("gone", name=item.row.name)
                 return Outcome.LEFT
-            lines = self._sheet().proposal(review, title, overdue=item.overdue)
+            lines = self.sheet().proposal(review, title, overdue=item.overdue)
             return self._shown(lines) or self._decide(review)
 
         return self._each(len(items), one)
 
-    def _look(self, item: InboxItem) -> ProposalReview:
+    def look(self, item: InboxItem) -> ProposalReview:
+        """Read a proposal of the list for a decision; raises as `reviewing.look`."""
         try:
             return reviewing.look(self.vault, item.row.id)
         except AmbiguousIdentifier:  # copies of one file: each is decided by itself
@@ -77,9 +78,9 @@ class Session:
             try:
                 review = vouching.look(self.vault, ids[place])
             except (NotFound, WrongState):
-                self._say("gone", name=ids[place])
+                self.say("gone", name=ids[place])
                 return Outcome.LEFT
-            return self._shown(self._sheet().note(review, title)) or self._decide_note(review)
+            return self._shown(self.sheet().note(review, title)) or self._decide_note(review)
 
         return self._each(len(ids), one)
 
@@ -126,7 +127,7 @@ class Session:
     ) -> Outcome:
         """Ask until a key decides; an act that was refused leaves the question open."""
         while True:
-            self._say(keys)
+            self.say(keys)
             key = self.keyboard.key()
             if key in ("q", END):
                 return Outcome.QUIT
@@ -134,12 +135,12 @@ class Session:
                 return Outcome.LEFT
             act = acts.get(key)
             if act is None:
-                self._say(explained)
+                self.say(explained)
                 continue
             try:
                 outcome = act()
             except ChecksumMismatch:
-                self._say("changed")
+                self.say("changed")
                 return Outcome.AGAIN
             except (NotFound, WrongState) as error:
                 output.failure(error, as_json=False)
@@ -152,14 +153,14 @@ class Session:
 
     def _approve(self, review: ProposalReview) -> Outcome | None:
         count = len(review.warnings)
-        if count and not self._agrees("sure", count=count):
+        if count and not self.agrees("sure", count=count):
             return None
         done = reviewing.approve(self.vault, self.caller, review)
-        self._say("approved", name=name(done.memory), path=done.memory.path)
+        self.say("approved", name=name(done.memory), path=done.memory.path)
         return Outcome.APPROVED
 
     def _reject(self, review: ProposalReview, *, remember: bool = True) -> Outcome | None:
-        self._say("why")
+        self.say("why")
         reason = self.keyboard.line()
         if reason is None or reason == ".":
             return None
@@ -168,7 +169,7 @@ class Session:
             said = "trashed"
         else:
             said = "rejected_for_good" if done.remembered else "rejected"
-        self._say(said, name=name(review.document))
+        self.say(said, name=name(review.document))
         return Outcome.REJECTED
 
     def _edit(self, review: ProposalReview) -> Outcome | None:
@@ -176,31 +177,31 @@ class Session:
         while True:
             data = editing.edited(self.vault, data)
             if data == review.document.data:
-                self._say("unchanged")
+                self.say("unchanged")
                 return None
             try:
                 reviewing.edit(self.vault, self.caller, review, data)
             except InvalidInput as error:
                 output.failure(error, as_json=False)
-                if not self._agrees("again"):
+                if not self.agrees("again"):
                     return None
             else:
-                self._say("edited")
+                self.say("edited")
                 return Outcome.AGAIN
 
     def _confirm(self, review: NoteReview) -> Outcome | None:
         count = len(review.warnings)
-        if count and not self._agrees("sure", count=count):
+        if count and not self.agrees("sure", count=count):
             return None
         vouching.confirm(self.vault, self.caller, review)
-        self._say("confirmed", name=name(review.document))
+        self.say("confirmed", name=name(review.document))
         return Outcome.APPROVED
 
     def _discard(self, review: NoteReview) -> Outcome | None:
-        if not self._agrees("trash_question", name=name(review.document)):
+        if not self.agrees("trash_question", name=name(review.document)):
             return None
         vouching.discard(self.vault, self.caller, review)
-        self._say("trashed", name=name(review.document))
+        self.say("trashed", name=name(review.document))
         return Outcome.REJECTED
 
     # ---- the terminal --------------------------------------------------------------------------
@@ -214,7 +215,7 @@ class Session:
             output.say("\n".join(page))
             last = first + len(page)
             while last < len(lines):
-                self._say("more", first=first + 1, last=last, total=len(lines))
+                self.say("more", first=first + 1, last=last, total=len(lines))
                 key = self.keyboard.key()
                 if key in ("q", END):
                     return Outcome.QUIT
@@ -224,15 +225,17 @@ class Session:
                     break
         return None
 
-    def _agrees(self, question: str, **values: str | int) -> bool:
+    def agrees(self, question: str, **values: str | int) -> bool:
         """Ask; only a y says yes."""
         output.say(f"{self.words(question, **values)} [y/N]")
         return self.keyboard.key() == "y"
 
-    def _sheet(self) -> Sheet:
+    def sheet(self) -> Sheet:
+        """Return the sheet that fits the terminal as it is now."""
         return Sheet.fitting(self.words, shutil.get_terminal_size((80, 24)).columns)
 
-    def _say(self, key: str, **values: str | int) -> None:
+    def say(self, key: str, **values: str | int) -> None:
+        """Say a sentence of the words, folded to the terminal."""
         said = self.words(key, **values).split("\n")
-        columns = self._sheet().columns
+        columns = self.sheet().columns
         output.say("\n".join(piece for line in said for piece in visible.folded(line, columns)))

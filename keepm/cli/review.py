@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keepm.cli import confirming, opening, output, owner, sheet, wording
+from keepm.cli import batch, confirming, opening, output, owner, sheet, wording
+from keepm.cli.batch import Batch
 from keepm.cli.deciding import Outcome, Session
 from keepm.cli.sheet import Sheet
 from keepm.cli.wording import Words
@@ -21,7 +22,7 @@ from keepm.operations.discarding import Discarded
 from keepm.operations.reviewing import ProposalReview
 from keepm.operations.vault import Caller, Vault
 from keepm.operations.vouching import NoteReview
-from keepm.operations.waiting import InboxFilter, InboxItem, InboxPage
+from keepm.operations.waiting import InboxItem, InboxPage
 
 _NAMED = re.compile(r"(?P<identifier>.+)@(?P<checksum>[0-9a-f]{12,64})", re.DOTALL)
 _ALL = 1_000_000
@@ -41,12 +42,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "  keepm review --relayed\n"
         "  keepm review --list --format json\n"
         "  keepm review approve 9f31c2aa-… --yes\n"
-        "  keepm review reject build-command --reason 'we use make'",
+        "  keepm review reject build-command --reason 'we use make'\n"
+        "  keepm review approve --kind preference\n"
+        "  keepm review reject --client codex --overdue",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--list", action="store_true", help="only list, decide nothing")
     parser.add_argument("--relayed", action="store_true", help="notes on an agent's word alone")
-    parser.add_argument("--overdue", action="store_true", help="only proposals that wait too long")
+    batch.add_arguments(parser)
     opening.add_format(parser)
     opening.add_scope(parser)
     parser.set_defaults(run=_go_through)
@@ -59,11 +62,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         inner = actions.add_parser(action, help=says)
         inner.add_argument(
             "named",
-            nargs="+",
+            nargs="+" if action == "confirm" else "*",
             metavar="ID",
             help="id or name; with @ and the beginning (12 digits) of the checksum that --list "
             "shows, only this very version",
         )
+        if action != "confirm":
+            batch.add_arguments(inner)
         if action == "reject":
             inner.add_argument("--reason", default="", help="why, kept in the archived proposal")
             inner.add_argument(
@@ -72,8 +77,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                 action="store_false",
                 help="only this time: the same may be proposed again",
             )
-        else:
-            inner.add_argument("--yes", "-y", action="store_true", help="show it, but don't ask")
+        inner.add_argument("--yes", "-y", action="store_true", help="show it, but don't ask")
         inner.add_argument(
             "--as-owner",
             action="store_true",
@@ -95,7 +99,7 @@ def _go_through(args: argparse.Namespace) -> int:
         say = wording.words(vault.settings.language)
         if args.relayed:
             return _relayed(args, vault, say, sitting=sitting)
-        page = waiting.list_page(vault, InboxFilter(overdue_only=args.overdue), limit=_ALL)
+        page = waiting.list_page(vault, batch.rule(args), limit=_ALL)
         if not sitting or not page.items:
             return _list(args, vault, say, page)
         session = Session(vault, owner.deciding(as_owner=False), say)
@@ -172,23 +176,26 @@ def _approve(args: argparse.Namespace) -> int:
         _show(args, _sheet(say).proposal(review, _title(review)))
         if not _agreed(args, say("approve_question", name=sheet.name(review.document))):
             return None
-        done = reviewing.approve(vault, caller, review)
-        output.say(say("approved", name=sheet.name(done.memory), path=done.memory.path))
-        return {
-            "id": review.document.content.id,
-            "done": "approved",
-            "checksum": review.document.checksum.hex,
-            "memory": {"id": done.memory.content.id, "path": done.memory.path},
-        }
+        return _approved(vault, caller, review, say)
 
+    if batch.is_rule(args):
+        return _by_rule(args, "batch_approve", _approved, clean_only=True)
     _require_question(args)
     return _each(args, one)
 
 
 def _reject(args: argparse.Namespace) -> int:
-    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any]:
+    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
         review = reviewing.look(vault, named.identifier)
         _require(review, named, caller)
+        _show(args, _sheet(say).proposal(review, _title(review)))
+        if not _agreed(args, say("reject_question", name=sheet.name(review.document))):
+            return None
+        return rejected(vault, caller, review, say)
+
+    def rejected(
+        vault: Vault, caller: Caller, review: ProposalReview, say: Words
+    ) -> dict[str, Any]:
         decided = reviewing.reject(
             vault, caller, review, reason=args.reason, remember=args.remember
         )
@@ -203,7 +210,21 @@ def _reject(args: argparse.Namespace) -> int:
             "checksum": review.document.checksum.hex,
         }
 
+    if batch.is_rule(args):
+        return _by_rule(args, "batch_reject", rejected, clean_only=False)
+    _require_question(args)
     return _each(args, one)
+
+
+def _approved(vault: Vault, caller: Caller, review: ProposalReview, say: Words) -> dict[str, Any]:
+    done = reviewing.approve(vault, caller, review)
+    output.say(say("approved", name=sheet.name(done.memory), path=done.memory.path))
+    return {
+        "id": review.document.content.id,
+        "done": "approved",
+        "checksum": review.document.checksum.hex,
+        "memory": {"id": done.memory.content.id, "path": done.memory.path},
+    }
 
 
 def _confirm(args: argparse.Namespace) -> int:
@@ -244,6 +265,28 @@ def _each(
     if args.format == "json":
         output.emit(args, text="", data={"items": results})
     return output.USAGE if refused else output.OK
+
+
+def _by_rule(
+    args: argparse.Namespace,
+    question: str,
+    decide: Callable[[Vault, Caller, ProposalReview, Words], dict[str, Any]],
+    *,
+    clean_only: bool,
+) -> int:
+    """Decide on all that a rule chooses, after each was shown."""
+    caller = owner.deciding(as_owner=False)
+    with opening.vault(args) as vault:
+        say = wording.words(vault.settings.language)
+        session = Session(vault, caller, say)
+        page = waiting.list_page(vault, batch.rule(args), limit=_ALL)
+        chosen = Batch(
+            session, question, lambda review: decide(vault, caller, review, say), clean_only
+        )
+        results = chosen.run(page.items, ask=not args.yes)
+    if args.format == "json":
+        output.emit(args, text="", data={"items": results})
+    return output.USAGE if any("error" in each for each in results) else output.OK
 
 
 def _require_question(args: argparse.Namespace) -> None:
