@@ -12,7 +12,8 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _CLOSE = getattr(os, "O_CLOEXEC", 0)
 # A FIFO would block the open for ever, a symlink would lead elsewhere.
 _CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_TO_SYNC = _CAREFUL | (os.O_RDWR | _BINARY if sys.platform == "win32" else os.O_RDONLY)
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -52,7 +54,7 @@ class Disk(Protocol):
         """Make a folder and those above it, durably; nothing happens when it is there."""
 
     def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
-        """Write a file that must not exist yet and sync it; `mode` None means the umask's."""
+        """Write a file that must not exist yet, and `sync` it; `mode` None means the umask's."""
 
     def rename_over(self, source: Path, target: Path) -> None:
         """Let one file take another's place, atomically."""
@@ -68,6 +70,9 @@ class Disk(Protocol):
 
     def sync_folder(self, folder: Path) -> None:
         """Make the names in a folder durable."""
+
+    def sync_all(self, paths: Sequence[Path]) -> None:
+        """Make the bytes of files made unsynced, and the names in folders, durable at once."""
 
 
 class OSDisk:
@@ -173,11 +178,30 @@ class OSDisk:
     def sync_folder(self, folder: Path) -> None:
         if sys.platform == "win32":
             return  # folders can't be synced there; the file system journals its names itself
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _CLOSE)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+    def sync_all(self, paths: Sequence[Path]) -> None:
+        refusals: list[OSError] = []
+
+        def sync(path: Path) -> None:
+            try:
+                if path.is_dir():
+                    self.sync_folder(path)
+                else:
+                    _sync(path, _TO_SYNC)
+            except OSError as error:
+                refusals.append(error)
+
+        # Side by side: one flush of the file system's journal serves all who wait for it.
+        helpers = [threading.Thread(target=sync, args=(path,)) for path in paths[1:]]
+        for helper in helpers:
+            helper.start()
+        for path in paths[:1]:
+            sync(path)
+        for helper in helpers:
+            helper.join()
+        if refusals:
+            raise refusals[0]
 
 
 _WHY = {
@@ -232,6 +256,14 @@ def _regular(descriptor: int) -> os.stat_result:
     if not stat.S_ISREG(seen.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
     return seen
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags | _CLOSE)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _read_all(descriptor: int, limit: int) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,33 +50,46 @@ def put(root: Root, data: bytes) -> Checksum:
     """
     checksum = Checksum.of(data)
     with reporting(_path(checksum)):
-        write(root, checksum, data)
+        root.disk.sync_all(write(root, {checksum: data}))
     return checksum
 
 
-def write(root: Root, checksum: Checksum, data: bytes) -> None:
-    """Do as `put`, but let the file system's own errors through.
+def write(
+    root: Root, versions: Mapping[Checksum, bytes], *, along: Sequence[Path] = ()
+) -> list[Path]:
+    """Put versions under their names and return the folders that are to be synced for these.
+
+    Files in `along` are synced together with the versions' bytes.
 
     Raises:
         OSError: the file system refuses.
     """
-    place = root.paths.locate(_path(checksum))
-    seen = root.disk.state(place)
-    if seen is not None and stat.S_ISREG(seen.st_mode) and seen.st_size == len(data):
-        return
-    root.disk.make_folders(place.parent)
-    # In the journal's folder recovery finds it again when we die before the rename.
-    staged = temporary(root, f"object-{checksum.hex[:16]}")
-    with contextlib.suppress(FileNotFoundError):
-        root.disk.unlink(staged)
-    root.disk.create(staged, data, mode=RECORD_MODE)
+    folders: list[Path] = []
+    fresh: list[tuple[Path, Path]] = []
     try:
-        root.disk.rename_over(staged, place)
+        for checksum, data in versions.items():
+            place = root.paths.locate(_path(checksum))
+            # Also of one that is there: whoever put it there may have failed before the sync.
+            folders.append(place.parent)
+            seen = root.disk.state(place)
+            if seen is not None and stat.S_ISREG(seen.st_mode) and seen.st_size == len(data):
+                continue
+            root.disk.make_folders(place.parent)
+            # In the journal's folder recovery finds it again when we die before the rename.
+            staged = temporary(root, f"object-{checksum.hex[:16]}")
+            with contextlib.suppress(FileNotFoundError):
+                root.disk.unlink(staged)
+            root.disk.create(staged, data, mode=RECORD_MODE, sync=False)
+            fresh.append((staged, place))
+        root.disk.sync_all([*along, *(staged for staged, _ in fresh)])
+        for staged, place in fresh:
+            root.disk.rename_over(staged, place)
     except OSError:
-        with contextlib.suppress(OSError):
-            root.disk.unlink(staged)
+        for staged, _ in fresh:
+            with contextlib.suppress(OSError):
+                root.disk.unlink(staged)
         raise
-    root.disk.sync_folder(place.parent)
+    return list(dict.fromkeys(folders))
 
 
 def get(root: Root, checksum: Checksum) -> bytes:

@@ -129,13 +129,15 @@ class Listing:
         return tuple(sorted((*(i.id for i in self.intents), *self.foreign, *self.damaged)))
 
 
-def draft(root: Root, intent: Intent) -> None:
-    """Write the record where it doesn't count yet.
+def draft(root: Root, intent: Intent) -> Path:
+    """Write the record where it doesn't count yet, unsynced, and return its place.
 
     Raises:
         OSError: the file system refuses.
     """
-    root.disk.create(_draft(root, intent.id), intent.encode(), mode=RECORD_MODE)
+    place = _draft(root, intent.id)
+    root.disk.create(place, intent.encode(), mode=RECORD_MODE, sync=False)
+    return place
 
 
 def seal(root: Root, intent: Intent) -> None:

@@ -1,7 +1,7 @@
 """All or nothing: how a change set becomes files, and how an interrupted one is finished.
 
-What is on disk, step by step: the record's draft, the new versions beside their targets, old and
-new versions as objects; then the record is sealed (the commit point), the targets are replaced,
+What is on disk, step by step: the record's draft with old and new versions as objects, the new
+versions beside their targets; then the record is sealed (the commit point), the targets are replaced,
 the folders synced, the event appended, the record removed. Before the commit point a failure
 leaves the vault as it was; after it recovery finishes, and may run twice. A version that nobody
 of ours wrote is never overwritten.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from keepm.errors import (
     AlreadyExists,
@@ -277,23 +278,31 @@ def _require_free(root: Root, path: str, *, besides: str | None) -> None:
 
 
 def _stage(
-    root: Root, intent: Intent, planned: list[_Planned], versions: tuple[bytes, ...] = ()
+    root: Root, intent: Intent, planned: list[_Planned], seen: tuple[bytes, ...] = ()
 ) -> None:
+    """Write the record's draft and the versions, durably; `seen` are versions of no planned file.
+
+    Two waits for the disk. The draft comes first: it lists what is to be cleared away.
+    """
     here = intent.about
+    versions = {Checksum.of(data): data for data in seen}
+    for each in planned:
+        if each.old is not None and each.file.before is not None:
+            versions[Checksum(each.file.before)] = each.old
+        if each.file.after is not None:
+            versions[Checksum(each.file.after)] = each.data
     try:
-        journal.draft(root, intent)
-        for data in versions:
-            history.write(root, Checksum.of(data), data)
+        folders = history.write(root, versions, along=(journal.draft(root, intent),))
+        files: list[Path] = []
         for number, each in enumerate(planned):
             if each.file.after is None:
                 continue
             here = each.file.target
             staged = intent.staged(root, number)
             root.disk.make_folders(staged.parent)
-            root.disk.create(staged, each.data, mode=each.mode)
-            if each.old is not None and each.file.before is not None:
-                history.write(root, Checksum(each.file.before), each.old)
-            history.write(root, Checksum(each.file.after), each.data)
+            root.disk.create(staged, each.data, mode=each.mode, sync=False)
+            files.append(staged)
+        root.disk.sync_all([*files, *folders])
     except (OSError, KeepMError) as error:
         journal.discard(root, intent)
         if isinstance(error, OSError):

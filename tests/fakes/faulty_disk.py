@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -80,6 +80,12 @@ class FaultyDisk:
 
     def sync_folder(self, folder: Path) -> None:
         self._do(lambda: self.disk.sync_folder(folder))
+
+    def sync_all(self, paths: Sequence[Path]) -> None:
+        def half() -> None:
+            self.disk.sync_all(paths[: len(paths) // 2])
+
+        self._do(lambda: self.disk.sync_all(paths), torn=half)
 
     def _do(self, call: Callable[[], T], *, torn: Callable[[], None] | None = None) -> T:
         self.calls += 1

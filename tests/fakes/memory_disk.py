@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,6 +108,14 @@ class MemoryDisk:
     def sync_folder(self, folder: Path) -> None:
         node = self._folder(folder)
         node.durable = dict(node.entries)
+
+    def sync_all(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            node = self._node(path)
+            if isinstance(node, _Folder):
+                node.durable = dict(node.entries)
+            else:
+                node.durable = node.data
 
     # ---- what only a test does -----------------------------------------------------------------
 

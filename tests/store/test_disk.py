@@ -193,6 +193,24 @@ def test_written_bytes_and_folders_are_synced(
     wanted = [tmp_path, tmp_path / "a", tmp_path / "a" / "file", tmp_path / "a" / "log"]
     assert synced == [os.stat(p).st_ino for p in (*wanted, tmp_path / "a" / "b")]
 
+    synced.clear()
+    disk.create(tmp_path / "a" / "late", b"1", mode=None, sync=False)
+    assert not synced
+    disk.sync_all([tmp_path / "a" / "late", tmp_path / "a" / "b"])
+    late = [tmp_path / "a" / "late", tmp_path / "a" / "b"]
+    assert sorted(synced) == sorted(os.stat(p).st_ino for p in late)
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_one_that_can_not_be_synced_among_several_is_told(place: Place, bad: int) -> None:
+    disk, folder = place
+    disk.create(folder / "there", b"1", mode=None, sync=False)
+    paths = [folder / "there", folder / "there"]
+    paths[bad] = folder / "gone"
+
+    with pytest.raises(FileNotFoundError):
+        disk.sync_all(paths)
+
 
 def test_a_file_that_could_not_be_synced_is_not_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

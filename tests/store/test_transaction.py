@@ -98,6 +98,24 @@ def test_every_version_is_kept(root: Root) -> None:
     assert history.get(root, Checksum.of(NEW)) == NEW
 
 
+def test_a_version_that_an_earlier_attempt_left_unsynced_is_synced_by_the_next() -> None:
+    root, memory = support.memory_root()
+
+    class Full(FaultyDisk):
+        def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
+            if path.name.startswith(".keepm-"):
+                raise OSError(errno.ENOSPC, "full")
+            super().create(path, data, mode=mode, sync=sync)
+
+    full = Full(memory, fail_at=0, fault=Fault.EIO)
+    with pytest.raises(StorageFailed):
+        support.apply(Root(root.paths, full, root.writer_id), Create(NOTE, NEW))
+    support.apply(root, Create(NOTE, NEW), "t2")
+    memory.lose_power()
+
+    assert history.get(root, Checksum.of(NEW)) == NEW
+
+
 def test_an_edit_since_the_read_is_refused_and_kept(root: Root) -> None:
     edit(root, NOTE, HAND)
     with pytest.raises(ChecksumMismatch) as refused:
