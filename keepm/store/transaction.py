@@ -1,10 +1,10 @@
 """All or nothing: how a change set becomes files, and how an interrupted one is finished.
 
 What is on disk, step by step: the record's draft with old and new versions as objects, the new
-versions beside their targets; then the record is sealed (the commit point), the targets are replaced,
-the folders synced, the event appended, the record removed. Before the commit point a failure
-leaves the vault as it was; after it recovery finishes, and may run twice. A version that nobody
-of ours wrote is never overwritten.
+versions beside their targets; then the record is sealed (the commit point), the targets are
+replaced, the folders synced, the event appended, the record removed. Before the commit point a
+failure leaves the vault as it was; after it recovery finishes, and may run twice. A version that
+nobody of ours wrote is never overwritten.
 """
 
 from __future__ import annotations
