@@ -24,14 +24,19 @@ def trimmed(text: str) -> str:
     return text if end < 0 else text[:end]
 
 
+def leading(text: str) -> str:
+    """Return the blank lines above a body's text."""
+    found = _LEADING.match(text)
+    return found.group() if found else ""
+
+
 def replaced(old: str, new: str, *, whole: str) -> str:
     """Return a file's body with new text, in the line endings of the `whole` file.
 
     The blank lines above stay; the text ends with one newline.
     """
     newline = dominant_newline(whole)
-    leading = _LEADING.match(old)
-    above = leading.group() if leading else ""
+    above = leading(old)
     text = trimmed(new)
     if not text:
         return ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from keepm.markdown import header
+from keepm.markdown import bodies, header
 from keepm.markdown.header import BOM
 from keepm.markdown.tree import line_at
 
-_KEY = re.compile(
-    r"^(\w+)[ \t]*:[ \t]*+(?=\S)(?!['\"]{2}[ \t]*$|(?:~|null|Null|NULL)[ \t]*$|#)", re.M
-)
+_KEY = re.compile(r"^(\w+)[ \t]*:[ \t]*([^\r\n]*)", re.M)
+_EMPTY = frozenset({"", "~", "null", "Null", "NULL", "''", '""'})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,36 @@ class Outline:
     @property
     def body_line(self) -> int:
         """The body's first line in the file, from 1."""
-        return line_at(self.text, self.body_at)
+        return self._line(self.body_at)
 
-    def keys(self) -> frozenset[str]:
-        """Return the plain keys that have something behind them on their own line.
+    @property
+    def text_line(self) -> int:
+        """The line in which the body's text begins: what the model holds as its first."""
+        return self._line(self.body_at + len(bodies.leading(self.body)))
 
-        A key whose value stands below it is not among them: where that matters the front matter
-        is to be read.
+    def keys(self) -> dict[str, int]:
+        """Return the plain keys of the top level with their lines, without reading the YAML.
+
+        A key written in quotes isn't met; nobody's text can be mistaken for one but a quoted
+        text that goes on at the beginning of a line.
         """
-        return frozenset(_KEY.findall(self.head))
+        return {name: line for name, line, _ in self._entries()}
+
+    def filled(self) -> frozenset[str]:
+        """Return the plain keys that have something behind them on their own line."""
+        return frozenset(name for name, _, rest in self._entries() if rest not in _EMPTY)
+
+    def _entries(self) -> Iterator[tuple[str, int, str]]:
+        line, counted = 2, 0
+        for found in _KEY.finditer(self.head):
+            line += self.head.count("\n", counted, found.start())
+            counted = found.start()
+            yield found[1], line, found[2].rstrip()
+
+    def _line(self, position: int) -> int:
+        if "\r" in self.text:
+            return line_at(self.text, position)
+        return self.text.count("\n", 0, position) + 1
 
 
 def of(data: bytes) -> Outline:

@@ -15,7 +15,6 @@ from keepm.model import diagnosis
 from keepm.model.diagnosis import Finding
 from keepm.operations.diagnosis import gate, records, relations, sources, surroundings, survey
 from keepm.operations.diagnosis.content import Examiner
-from keepm.operations.diagnosis.lines import Lines
 from keepm.operations.vault import Caller, Vault
 
 
@@ -39,12 +38,11 @@ def examine(vault: Vault, caller: Caller) -> Diagnosis:
         IndexUnavailable: the index is damaged.
     """
     met = survey.take(vault, examiner(vault))
-    lines = Lines(vault)
     # The index is brought up to the files before its links are asked for.
     found = [*met.findings, *records.findings(vault, caller, met)]
-    found += relations.findings(vault, met.seen, lines)
-    found += gate.findings(vault, met.seen, lines)
-    found += sources.findings(vault, met.seen, lines)
+    found += relations.findings(vault, met.seen)
+    found += gate.findings(vault, met.seen)
+    found += sources.findings(vault, met.seen)
     found += surroundings.findings(vault)
     return Diagnosis(
         findings=diagnosis.ordered(found),
@@ -71,4 +69,3 @@ def repair_token(vault: Vault, findings: Iterable[Finding]) -> str:
     """
     files = {each.path: each.checksum for each in findings if each.path and each.checksum}
     return vault.diagnoses.issue({path: checksum for path, checksum in files.items() if checksum})
-

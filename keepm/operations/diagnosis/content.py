@@ -60,9 +60,11 @@ class Examiner:
     today: str
     times: Times
 
-    def examine(self, document: AnyDocument) -> tuple[Finding, ...]:
-        """Return what is wrong with a document, in no order."""
-        return tuple(_Case(self, document).findings())
+    def examine(self, document: AnyDocument, cut: Outline | None = None) -> tuple[Finding, ...]:
+        """Return what is wrong with a document, in no order; `cut` is its outline, if known."""
+        if cut is None and not isinstance(document.content, Damaged):
+            cut = outline.of(document.data)
+        return tuple(_Case(self, document, cut).findings())
 
     def facts(self, document: AnyDocument, parsed: Parsed | None = None) -> Facts:
         """Return what a repair of a document goes by; `parsed` is its front matter, if known.
@@ -99,6 +101,7 @@ class _Case:
 
     by: Examiner
     document: AnyDocument
+    cut: Outline | None  # None: the file can't be cut
     _said: Counter[str] = field(default_factory=Counter)
 
     def findings(self) -> Iterator[Finding]:
@@ -120,9 +123,14 @@ class _Case:
                 yield from (f for p in found for f in self._problem(p))
         yield from self._absent()
 
-    @cached_property
+    @property
     def outline(self) -> Outline:
-        return outline.of(self.document.data)
+        assert self.cut is not None  # what can't be cut is examined as it stands
+        return self.cut
+
+    @cached_property
+    def keys(self) -> dict[str, int]:
+        return self.outline.keys()
 
     @cached_property
     def parsed(self) -> Parsed:
@@ -220,7 +228,7 @@ class _Case:
         wanted = _REQUIRED[type(self.document.content)]
         if damage.place(self.document.path).scope.project_id is not None:
             wanted |= {"project_id"}
-        if self.outline.keys() >= wanted:
+        if self.outline.filled() >= wanted:
             return
         if missing := repairs.missing_keys(self.facts):
             reason = f"absent: {', '.join(missing)}"
@@ -229,7 +237,7 @@ class _Case:
             yield self._found(repairs.MISSING_DATE, f"absent: {', '.join(dates)}", line=1)
 
     def _line(self, key: str) -> int | None:
-        return self.parsed.lines.get(key)
+        return self.keys.get(key) or self.parsed.lines.get(key)
 
     def _found(
         self,

@@ -13,12 +13,11 @@ from keepm.model.layout import Shelf
 from keepm.model.memory import Memory
 from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.operations import provenance, waiting
-from keepm.operations.diagnosis.lines import Lines
 from keepm.operations.diagnosis.survey import Seen
 from keepm.operations.vault import Vault
 
 
-def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
     """Yield what is wrong with what waits, and with what notes say of their approval."""
     notes = {
         identity.slot_key(each.content.id) for each in seen if isinstance(each.content, Memory)
@@ -29,9 +28,9 @@ def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Findi
             yield _of(each, "pending_stuck", reason)
         content = each.content
         if isinstance(content, Proposal) and content.status is ProposalStatus.PENDING:
-            yield from _pending(vault, each, content, notes, lines)
+            yield from _pending(vault, each, content, notes)
         elif isinstance(content, Memory):
-            yield from _approval(each, content, channels.get(each.checksum), lines)
+            yield from _approval(each, content, channels.get(each.checksum))
 
 
 def _stuck(each: Seen) -> str:
@@ -52,21 +51,19 @@ def _stuck(each: Seen) -> str:
     return ""
 
 
-def _pending(
-    vault: Vault, each: Seen, proposal: Proposal, notes: set[str], lines: Lines
-) -> Iterator[Finding]:
+def _pending(vault: Vault, each: Seen, proposal: Proposal, notes: set[str]) -> Iterator[Finding]:
     days = vault.settings.inbox_review_days
     if waiting.is_older(vault, proposal.created, days):
         reason = f"it has waited for more than {days} days"
-        yield _of(each, "pending_overdue", reason, line=lines.of_key(each.path, "created"))
+        yield _of(each, "pending_overdue", reason, line=each.lines.get("created"))
     if proposal.target_id and identity.slot_key(proposal.target_id) not in notes:
-        line = lines.of_key(each.path, "target_id")
+        line = each.lines.get("target_id")
         yield _of(each, "pending_target_missing", "", line=line)
 
 
-def _approval(each: Seen, note: Memory, recorded: str | None, lines: Lines) -> Iterator[Finding]:
+def _approval(each: Seen, note: Memory, recorded: str | None) -> Iterator[Finding]:
     for found in provenance.findings(note, provenance.judged(note, recorded)):
-        line = lines.of_key(each.path, "approved_via")
+        line = each.lines.get("approved_via")
         yield _of(each, found.code, found.message, line=line)
 
 

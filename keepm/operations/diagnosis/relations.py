@@ -11,30 +11,29 @@ from keepm.model import copies, identity, resolution, rules
 from keepm.model.diagnosis import Finding
 from keepm.model.document import Damaged
 from keepm.model.memory import Memory, Status
-from keepm.operations.diagnosis.lines import Lines
 from keepm.operations.diagnosis.survey import Seen
 from keepm.operations.vault import Vault
 
 _NAME, _ALIAS = "name", "alias"
 
 
-def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
     """Yield what is wrong between the documents of the caller's scope."""
     second = set()
-    for each in _ids(seen, lines):
+    for each in _ids(seen):
         if each.rule.code == "conflict_copy" and each.path:
             second.add(each.path)
         yield each
     notes = [each for each in seen if each.path not in second and isinstance(each.content, Memory)]
-    yield from _names(notes, lines)
-    yield from _lineage(notes, lines)
-    yield from _links(vault, {each.path: each for each in notes}, lines)
+    yield from _names(notes)
+    yield from _lineage(notes)
+    yield from _links(vault, {each.path: each for each in notes})
 
 
 # ---- ids -----------------------------------------------------------------------------------------
 
 
-def _ids(seen: Iterable[Seen], lines: Lines) -> Iterator[Finding]:
+def _ids(seen: Iterable[Seen]) -> Iterator[Finding]:
     """Yield files that share an id: copies that a sync program left, and others."""
     by_id: defaultdict[str, list[Seen]] = defaultdict(list)
     for each in seen:
@@ -50,7 +49,7 @@ def _ids(seen: Iterable[Seen], lines: Lines) -> Iterator[Finding]:
             if each.path in named_copies:
                 yield _copy(each, originals)
             elif len(originals) > 1:
-                yield _second(each, originals, lines)
+                yield _second(each, originals)
 
 
 def _copy(copy: Seen, originals: Sequence[Seen]) -> Finding:
@@ -63,16 +62,16 @@ def _copy(copy: Seen, originals: Sequence[Seen]) -> Finding:
     return _of(copy, "conflict_copy", reason)
 
 
-def _second(each: Seen, group: Sequence[Seen], lines: Lines) -> Finding:
+def _second(each: Seen, group: Sequence[Seen]) -> Finding:
     others = [other for other in group if other is not each]
     reason = f"its id is also that of {_listed(others)}"
-    return _of(each, "duplicate_id", reason, line=lines.of_key(each.path, "id"))
+    return _of(each, "duplicate_id", reason, line=each.lines.get("id"))
 
 
 # ---- names ---------------------------------------------------------------------------------------
 
 
-def _names(notes: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+def _names(notes: Sequence[Seen]) -> Iterator[Finding]:
     """Yield active notes of one scope that answer to one name; a project may shadow global."""
     called: defaultdict[tuple[str, str], list[tuple[Seen, str]]] = defaultdict(list)
     for each in notes:
@@ -92,19 +91,19 @@ def _names(notes: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
             if role == _NAME and len(named) > 1:
                 others = [other for other in named if other is not each]
                 reason = f"its name is also that of {_listed(others)}"
-                line = lines.of_key(each.path, "name")
+                line = each.lines.get("name")
                 yield _of(each, "duplicate_name", reason, line=line)
             elif role == _ALIAS:
                 others = [other for other, _ in found if other is not each]
                 reason = f"one of its aliases also names {_listed(others)}"
-                line = lines.of_key(each.path, "aliases")
+                line = each.lines.get("aliases")
                 yield _of(each, "duplicate_alias", reason, line=line)
 
 
 # ---- what supersedes what ------------------------------------------------------------------------
 
 
-def _lineage(notes: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+def _lineage(notes: Sequence[Seen]) -> Iterator[Finding]:
     scopes: defaultdict[str, dict[str, Seen]] = defaultdict(dict)
     for each in notes:
         scopes[each.scope.key].setdefault(identity.slot_key(each.content.id), each)
@@ -117,21 +116,21 @@ def _lineage(notes: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
             others = [by_id[other] for other in circle if other != own]
             if circle:
                 reason = f"it and {_listed(others)} supersede one another" if others else ""
-                line = lines.of_key(each.path, "supersedes")
+                line = each.lines.get("supersedes")
                 yield _of(each, "supersedes_circle", reason or "it supersedes itself", line=line)
             if missing := len(wanted[own]) - len(there[own]):
                 reason = f"supersedes names {_notes(missing)} not there"
-                line = lines.of_key(each.path, "supersedes")
+                line = each.lines.get("supersedes")
                 yield _of(each, "unresolved_supersedes", reason, line=line)
             if _is_active(each):
                 for target in there[own]:
                     if target not in circle and _is_active(by_id[target]):
-                        yield _overtaken(by_id[target], each, lines)
+                        yield _overtaken(by_id[target], each)
 
 
-def _overtaken(loser: Seen, winner: Seen, lines: Lines) -> Finding:
+def _overtaken(loser: Seen, winner: Seen) -> Finding:
     reason = f"{winner.path} supersedes it, so that it isn't served as current"
-    line = lines.of_key(loser.path, "status")
+    line = loser.lines.get("status")
     return _of(loser, "superseded_but_active", reason, line=line, detail=winner.subject)
 
 
@@ -151,13 +150,13 @@ def _notes(number: int) -> str:
 # ---- links ---------------------------------------------------------------------------------------
 
 
-def _links(vault: Vault, notes: dict[str, Seen], lines: Lines) -> Iterator[Finding]:
+def _links(vault: Vault, notes: dict[str, Seen]) -> Iterator[Finding]:
     """Yield links of active notes that lead nowhere or to several notes, as the index has them."""
     for loose in graph.loose_links(vault.database, vault.visibility):
         each = notes.get(loose.path)
         if each is None or not _is_active(each):
             continue
-        line = lines.of_body(each.path, loose.line) if loose.line else 1
+        line = each.text_line + loose.line - 1 if loose.line else 1
         if loose.state is LinkState.AMBIGUOUS:
             yield _of(each, "ambiguous_link", "", line=line, detail=loose.key)
         else:

@@ -12,7 +12,6 @@ from keepm.model.diagnosis import Finding
 from keepm.model.memory import Memory, Status
 from keepm.model.verification import Verification
 from keepm.operations import freshness, recognition
-from keepm.operations.diagnosis.lines import Lines
 from keepm.operations.diagnosis.survey import Seen
 from keepm.operations.freshness import SourceState
 from keepm.operations.vault import Vault
@@ -28,7 +27,7 @@ _VERIFICATION = {
 }
 
 
-def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Finding]:
+def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
     """Yield what active notes rest on that isn't there any more, or wasn't looked at for long."""
     trees = WorkTrees(vault)
     skipped: Counter[str] = Counter()
@@ -36,14 +35,14 @@ def findings(vault: Vault, seen: Sequence[Seen], lines: Lines) -> Iterator[Findi
         note = each.content
         if not isinstance(note, Memory) or note.status is not Status.ACTIVE:
             continue
-        yield from _verification(vault, each, note, lines)
+        yield from _verification(vault, each, note)
         project = each.scope.project_id
         if note.claim.sources and project is not None:
             beside = trees.beside(project)
             if beside is None:
                 skipped[project] += 1
             else:
-                yield from _sources(beside, each, note, lines)
+                yield from _sources(beside, each, note)
     for project, number in skipped.items():
         reason = f"{number} note{'s' if number > 1 else ''} with sources and no work tree here"
         scope = next(each.scope for each in seen if each.scope.project_id == project)
@@ -77,7 +76,7 @@ class WorkTrees:
         return None
 
 
-def _sources(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Iterator[Finding]:
+def _sources(vault: Vault, each: Seen, note: Memory) -> Iterator[Finding]:
     digests = dict(note.source_digests)
     for number, source in enumerate(note.claim.sources):
         found = freshness.state(vault, each.scope, (source,), digests)
@@ -86,7 +85,7 @@ def _sources(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Iterator[F
                 _CODES[found.state],
                 f"sources[{number}]: {found}",
                 path=each.path,
-                line=lines.of_key(each.path, "sources"),
+                line=each.lines.get("sources"),
                 subject=each.subject,
                 scope=each.scope,
                 detail=source,
@@ -94,7 +93,7 @@ def _sources(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Iterator[F
             )
 
 
-def _verification(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Iterator[Finding]:
+def _verification(vault: Vault, each: Seen, note: Memory) -> Iterator[Finding]:
     found = verification.state(
         vault.policy,
         note.claim.kind,
@@ -110,7 +109,7 @@ def _verification(vault: Vault, each: Seen, note: Memory, lines: Lines) -> Itera
             code,
             says.format(vault.settings.verification_review_days),
             path=each.path,
-            line=lines.of_key(each.path, key),
+            line=each.lines.get(key),
             subject=each.subject,
             scope=each.scope,
             checksum=each.checksum,

@@ -7,13 +7,14 @@ again; findings and documents are those of the caller's scope alone.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from keepm.errors import KeepMError, LimitExceeded, NotFound
 from keepm.index import writing
 from keepm.index.writing import FileRow
-from keepm.markdown import documents
+from keepm.markdown import documents, outline
+from keepm.markdown.outline import Outline
 from keepm.model import layout, rules
 from keepm.model.checksum import Checksum
 from keepm.model.diagnosis import Finding
@@ -35,6 +36,11 @@ _SKIPPED = {
     "unreadable": "unreadable",
     "evicted": "placeholder",
 }
+_ASKED = frozenset({
+    "id", "name", "aliases", "status", "supersedes", "sources", "verified_at", "created",
+    "approved_via", "target_id",
+})  # fmt: skip
+"""The keys that findings between documents point to."""
 _WALKED = {
     layout.MEMORY: frozenset({"global", "projects", "Inbox", "node_modules"}),
     layout.INBOX: frozenset({"pending", "archive", "node_modules"}),
@@ -45,7 +51,8 @@ _WALKED = {
 class Seen:
     """A document of the caller's scope as it was read, without its text.
 
-    `codes` are what its codec found; `subject` is what a finding about it calls it.
+    `codes` are what its codec found; `subject` is what a finding about it calls it. Lines count in
+    the file, from 1.
     """
 
     path: str
@@ -54,6 +61,8 @@ class Seen:
     content: Memory | Proposal | Handoff | Damaged
     codes: frozenset[str]
     subject: str
+    lines: Mapping[str, int]  # of some keys
+    text_line: int  # in which the body's text begins
 
     @property
     def scope(self) -> Scope:
@@ -142,10 +151,9 @@ def _read(
             survey.deceived.add(file.path)
     if visible:
         document = documents.read(file.path, data)
-        found = examiner.examine(document)
-        survey.findings += found
-        subject = examiner.subject(document)
-        survey.seen.append(_without_text(document, place, subject))
+        cut = None if isinstance(document.content, Damaged) else outline.of(data)
+        survey.findings += examiner.examine(document, cut)
+        survey.seen.append(_seen(document, cut, place, examiner.subject(document)))
 
 
 def _unread(path: str, scope: Scope, error: KeepMError) -> Finding:
@@ -155,7 +163,7 @@ def _unread(path: str, scope: Scope, error: KeepMError) -> Finding:
     return rules.finding("unreadable", path=path, scope=scope)
 
 
-def _without_text(document: AnyDocument, place: Place, subject: str) -> Seen:
+def _seen(document: AnyDocument, cut: Outline | None, place: Place, subject: str) -> Seen:
     """Keep of a document what relates it to others; ten thousand bodies are too much to hold."""
     content = document.content
     match content:
@@ -165,8 +173,17 @@ def _without_text(document: AnyDocument, place: Place, subject: str) -> Seen:
             content = replace(content, text="")
         case Handoff():
             content = replace(content, goal="", current_state="")
-    codes = frozenset(each.code for each in document.findings)
-    return Seen(document.path, place, document.checksum.hex, content, codes, subject)
+    keys = cut.keys() if cut else {}
+    return Seen(
+        path=document.path,
+        place=place,
+        checksum=document.checksum.hex,
+        content=content,
+        codes=frozenset(each.code for each in document.findings),
+        subject=subject,
+        lines={key: line for key, line in keys.items() if key in _ASKED},
+        text_line=cut.text_line if cut else 1,
+    )
 
 
 def _misplaced(vault: Vault) -> Iterator[Finding]:
