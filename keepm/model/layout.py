@@ -6,6 +6,7 @@ matter that says otherwise is a finding.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -68,7 +69,8 @@ def place(path: str) -> Place | None:
             if parts[0] == "global" and len(parts) >= 2:
                 return Place(shelf, GLOBAL)
             if parts[0] == "projects" and len(parts) >= 3:
-                return Place(shelf, Scope(parts[1]))
+                # Some file systems part letters from their accents; an id has one spelling.
+                return Place(shelf, Scope(unicodedata.normalize("NFC", parts[1])))
             return None
     return None
 

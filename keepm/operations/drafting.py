@@ -119,6 +119,6 @@ def free_path(desk: Desk, scope: Scope, name: str, *, folder: str | None = None)
         path = layout.memory_path(scope, name, attempt=attempt)
         if folder is not None:
             path = f"{folder}/{path.rsplit('/', 1)[-1]}"
-        if identity.file_key(path) not in taken and reader.state(desk.vault.root, path) is None:
+        if identity.file_key(path) not in taken and not reader.is_taken(desk.vault.root, path):
             return path
         attempt += 1

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from keepm.errors import LimitExceeded, NotFound, RootUnavailable
-from keepm.model import layout
+from keepm.model import copies, layout
 from keepm.store.disk import failed, reporting
 from keepm.store.paths import is_portable
 from keepm.store.root import Root
 
 _OF_OTHER_PROGRAMS = frozenset({"node_modules"})  # dot folders are skipped by their dot
+# Bytes that lie in the cloud: reading the file would fetch them, or fail without a network.
+_DATALESS = 0x4000_0000  # macOS, st_flags
+_RECALLED = 0x0000_1000 | 0x0004_0000 | 0x0040_0000  # Windows, st_file_attributes
 
 
 class FileState(NamedTuple):
@@ -33,7 +36,7 @@ class Skipped:
 
     Reasons: `symlink`, `folder` (named like a note), `not_a_file` (a pipe, a device), `name`
     (no path of ours can name it), `unreadable` (a folder that denies access; what lies in it is
-    unknown, not gone).
+    unknown, not gone), `evicted` (a sync program keeps its bytes elsewhere).
     """
 
     path: str
@@ -102,6 +105,17 @@ def state(root: Root, path: str) -> FileState | None:
     return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
 
+def is_evicted(root: Root, path: str) -> bool:
+    """Tell whether a placeholder stands for a file that isn't there."""
+    folder, _, name = path.rpartition("/")
+    return root.disk.state(root.paths.root / folder / f".{name}.icloud") is not None
+
+
+def is_taken(root: Root, path: str) -> bool:
+    """Tell whether something has this name, or will have it when a sync program brings it back."""
+    return root.disk.state(root.paths.locate(path)) is not None or is_evicted(root, path)
+
+
 def _walk(root: Root) -> Iterator[FileState | Skipped]:
     waiting: list[str] = []
     for folder in layout.SEARCHED_FOLDERS:
@@ -126,12 +140,20 @@ def _walk(root: Root) -> Iterator[FileState | Skipped]:
             if error.errno not in (errno.EACCES, errno.EPERM):
                 raise failed(folder, error) from error
             found.append(Skipped(folder, "unreadable"))
-        yield from found
+        yield from _present(found)
+
+
+def _present(found: list[FileState | Skipped]) -> Iterator[FileState | Skipped]:
+    """Leave out a placeholder whose file has just come back beside it."""
+    files = {each.path for each in found if isinstance(each, FileState)}
+    yield from (each for each in found if isinstance(each, FileState) or each.path not in files)
 
 
 def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped | str | None:
     """Judge one entry: a file, something skipped, a folder to walk (its path), or nothing."""
-    if name[0] == "." or name in _OF_OTHER_PROGRAMS:
+    if name[0] == ".":
+        return _placeholder(folder, name)
+    if name in _OF_OTHER_PROGRAMS or copies.is_temporary(name):
         return None
     is_note = name[-3:].lower() == ".md"
     kind = stat.S_IFMT(seen.st_mode)
@@ -141,10 +163,25 @@ def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped 
     if not is_portable(name):
         return Skipped(path.encode("utf-8", "replace").decode("utf-8"), "name")
     if kind == stat.S_IFREG:
+        if _is_elsewhere(seen):
+            return Skipped(path, "evicted")
         return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
     if kind == stat.S_IFDIR:
         return Skipped(path, "folder") if is_note else path
     return Skipped(path, "symlink" if kind == stat.S_IFLNK else "not_a_file")
+
+
+def _placeholder(folder: str, name: str) -> Skipped | None:
+    of = copies.evicted(name)
+    if of is None or of[-3:].lower() != ".md" or not is_portable(of):
+        return None
+    return Skipped(f"{folder}/{of}", "evicted")
+
+
+def _is_elsewhere(seen: os.stat_result) -> bool:
+    flags: int = getattr(seen, "st_flags", 0)
+    attributes: int = getattr(seen, "st_file_attributes", 0)
+    return bool(flags & _DATALESS or attributes & _RECALLED)
 
 
 def _leads_away(root: Root, folder: str) -> str | None:
