@@ -99,7 +99,7 @@ def tell_apart(
                 object_kind=one.kind,
                 scope=scope,
                 approved=True,
-                extra={"ruling": kind, "subjects": pair, "about": f"{one.id} {other.id}"},
+                extra={"ruling": kind, "subjects": pair, "about": other.id},
             ),
         )
 
@@ -173,10 +173,8 @@ def _document(vault: Vault, kind: str, identifier: str) -> _Document:
 
 def _shown(vault: Vault, rows: Sequence[RulingRow], event: LedgerEvent | None) -> StandingVerdict:
     first = rows[0]
-    ids = [first.object_id]
-    if event is not None:
-        listed = event.extra.get("about", "").split()
-        ids = listed or [*ids, *filter(None, event.extra.get("similar_to", "").split(","))]
+    others = event.extra.get("about", "").split() if event else []
+    ids = [first.object_id, *others]
     about = tuple(Subject(each, _name(vault, each)) for each in ids)
     rejected = first.ruling == REJECTED
     return StandingVerdict(

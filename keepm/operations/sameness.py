@@ -128,7 +128,7 @@ def ruled(
     """
     seen = find(desk.vault, claim, around) if caller.channel.rank > Channel.HOST.rank else let_by
     return verdicts.telling_apart(
-        desk.vault, caller, claim, [each.path for each in seen if not each.is_proposal]
+        desk.vault, caller, claim, {each.id: each.path for each in seen if not each.is_proposal}
     )
 
 

@@ -7,7 +7,7 @@ two about pairs bind wherever they may be seen. The owner's verbs on them are in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from keepm.config.sameness import load_sameness
@@ -117,13 +117,17 @@ def not_duplicates(vault: Vault, claim: Claim, paths: Iterable[str]) -> frozense
 
 
 def telling_apart(
-    vault: Vault, caller: Caller, claim: Claim, paths: Iterable[str]
+    vault: Vault, caller: Caller, claim: Claim, others: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what the event says when a person let a claim by beside what it resembles."""
+    """Return what the event says when a person let a claim by beside what it resembles.
+
+    `others` are the paths of those by id.
+    """
     if not may_rule(caller):
         return {}
-    pairs = [pair_with(vault, claim, path) for path in paths]
-    return _ruled(NOT_DUPLICATE, sorted({each for each in pairs if each}))
+    pairs = {each: pair_with(vault, claim, path) for each, path in others.items()}
+    ruled = _ruled(NOT_DUPLICATE, sorted({pair for pair in pairs.values() if pair}))
+    return {**ruled, "about": " ".join(pairs)} if ruled else {}
 
 
 def not_conflicting(vault: Vault, pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
