@@ -10,6 +10,7 @@ from keepm.operations import answers, status
 from keepm.operations.status import LedgerHead
 from keepm.operations.vault import Vault
 
+_WAYS_OUT = "keepm quarantine list, keepm review --edits"
 _SHOWN = 10  # files that need a hand
 
 
@@ -37,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
             ("project", found.project or "none (global memory only)"),
             ("notes", str(found.notes)),
             ("proposals waiting", str(found.pending_proposals)),
+            *((("withheld", f"{found.withheld} ({_WAYS_OUT})"),) if found.withheld else ()),
             ("index", found.index_state),
             ("last deep scan", found.last_checksum_scan or "never"),
             ("approval minimum", found.approval_minimum),

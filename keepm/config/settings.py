@@ -44,6 +44,7 @@ class Settings:
     approval_minimum: str = "relayed"
     approval_by_kind: Mapping[str, str] = field(default_factory=dict)
     approval_ask_host: str = "destructive"
+    approval_external_edits: str = "owner-edit"
     deep_reconcile_seconds: int = 1800
     verification_review_days: int = 180
     inbox_review_days: int = 30
@@ -160,6 +161,7 @@ def load(
         approval_minimum=values["approval.minimum"],
         approval_by_kind=by_kind,
         approval_ask_host=values["approval.ask_host"],
+        approval_external_edits=values["approval.external_edits"],
         deep_reconcile_seconds=values["deep_reconcile_seconds"],
         verification_review_days=values["verification_review_days"],
         inbox_review_days=values["inbox_review_days"],

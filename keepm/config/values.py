@@ -15,6 +15,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "language": resources.LANGUAGES,
     "approval.minimum": MINIMA,
     "approval.ask_host": ("destructive", "all"),
+    "approval.external_edits": ("owner-edit", "review"),
     "sqlite_journal_mode": ("wal", "delete"),
 }
 INTEGERS: dict[str, tuple[int, int, int]] = {  # default, least, most

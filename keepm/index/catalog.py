@@ -16,6 +16,7 @@ from keepm.model.memory import Kind, Scope, Status, Visibility
 from keepm.model.proposal import ProposalStatus
 
 _NOTES = "notes AS n JOIN bodies AS b USING (number)"
+_ALL_NOTES = "all_notes AS n JOIN bodies AS b USING (number)"
 _KIND_ORDER = "CASE n.kind " + " ".join(
     f"WHEN '{kind}' THEN {position}" for position, kind in enumerate(Kind)
 )
@@ -56,20 +57,23 @@ def find(db: Database, identifier: str, visibility: Visibility) -> list[NoteRow]
 
 
 def find_slot(db: Database, slot: str, scope: Scope) -> list[NoteRow]:
-    """Return the notes of any status that hold this slot in exactly this scope, active first."""
+    """Return the notes of any status that hold this slot in exactly this scope, active first.
+
+    Those that are withheld too: no new note takes their place, and no file theirs.
+    """
     return _notes(
         db,
-        f"SELECT {rows.FULL} FROM {_NOTES} WHERE n.slot = ? AND n.scope = ?"  # noqa: S608
+        f"SELECT {rows.FULL} FROM {_ALL_NOTES} WHERE n.slot = ? AND n.scope = ?"  # noqa: S608
         " ORDER BY n.status <> 'active', n.name, n.path",
         [_key(slot), scope.key],
     )
 
 
 def note_by_path(db: Database, path: str) -> NoteRow | None:
-    """Return the note that stands at a path."""
+    """Return the note that stands at a path, withheld or not."""
     found = _notes(
         db,
-        f"SELECT {rows.FULL} FROM {_NOTES} WHERE n.path = ?",  # noqa: S608
+        f"SELECT {rows.FULL} FROM {_ALL_NOTES} WHERE n.path = ?",  # noqa: S608
         [rows.storable(path)],
     )
     return found[0] if found else None
@@ -160,6 +164,10 @@ def counts(db: Database, visibility: Visibility) -> Counts:
             f"SELECT count(*) FROM handoffs WHERE status = 'active' AND {seen}",  # noqa: S608
             values,
         ).fetchone()
+        (kept_out,) = connection.execute(
+            f"SELECT count(*) FROM all_notes WHERE withheld_by <> '' AND {seen}",  # noqa: S608
+            values,
+        ).fetchone()
         (skipped,) = connection.execute(
             f"SELECT count(*) FROM files WHERE reason IS NOT NULL AND {seen}",  # noqa: S608
             values,
@@ -173,7 +181,7 @@ def counts(db: Database, visibility: Visibility) -> Counts:
         superseded=notes.get((Status.SUPERSEDED, Standing.SOUND), 0),
         archived=notes.get((Status.ARCHIVED, Standing.SOUND), 0),
         damaged=standing_as(Standing.DAMAGED),
-        withheld=standing_as(Standing.WITHHELD),
+        withheld=standing_as(Standing.WITHHELD) + int(kept_out),
         pending_proposals=pending,
         active_handoffs=handoffs,
         skipped_files=skipped,
@@ -229,6 +237,18 @@ def find_proposals(db: Database, identifier: str, visibility: Visibility) -> lis
             [given, _key(identifier), given, *values],
         )
         return [rows.proposal(row) for row in found]
+
+
+def pending_in_slot(db: Database, slot: str, scope: Scope) -> ProposalRow | None:
+    """Return the pending proposal for this slot in exactly this scope, withheld or not."""
+    with db.reading() as connection:
+        found = connection.execute(
+            f"SELECT {rows.PROPOSAL} FROM all_proposals"  # noqa: S608
+            " WHERE slot = ? AND scope = ? AND status = 'pending'"
+            " ORDER BY withheld_by <> '', updated DESC, id, path LIMIT 1",
+            (_key(slot), rows.storable(scope.key)),
+        ).fetchone()
+    return None if found is None else rows.proposal(found)
 
 
 def proposals(

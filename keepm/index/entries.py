@@ -210,10 +210,11 @@ def _insert_note(connection: sqlite3.Connection, note: NoteRow, *, findings: int
         note.status,
     )
     cursor = connection.execute(
-        "INSERT INTO notes (scope, status, standing, kind, language, slot, name, path, id, pinned,"
-        " verified_at, created, updated, checksum, mtime_ns, size, findings, description, tags,"
-        " aliases, sources, supersedes, source_digests, stated)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO all_notes (scope, status, standing, kind, language, slot, name, path, id,"
+        " pinned, verified_at, created, updated, checksum, mtime_ns, size, findings, description, tags,"
+        " aliases, sources, supersedes, source_digests, stated, withheld_by)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+        " '')",
         [storable(value) if isinstance(value, str) else value for value in values],
     )
     number = cursor.lastrowid
@@ -285,7 +286,7 @@ def _store_proposal(
         document.checksum.hex,
     )
     connection.execute(
-        "INSERT INTO proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO all_proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
         (*(None if v is None else storable(v) for v in values), _findings(document)),
     )
 
@@ -303,7 +304,7 @@ def _store_handoff(connection: sqlite3.Connection, document: AnyDocument, handof
         document.checksum.hex,
     )
     connection.execute(
-        "INSERT INTO handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO all_handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
         (*(storable(v) for v in values), _findings(document)),
     )
 

@@ -18,21 +18,25 @@ class HandEdit:
     """A file that a person made, changed or removed.
 
     `before` is the version that the index knew (None: no such file), `document_id` whose it was.
+    With `review` a person has to accept it before anything of it is read.
     """
 
     path: str
     before: str | None
     document_id: str | None = None
+    review: bool = False
 
 
 def store(connection: sqlite3.Connection, edits: Iterable[HandEdit]) -> None:
     """Note edits before the index forgets what it knew; the first of several of a path counts."""
     for edit in edits:
         connection.execute(
-            "INSERT OR IGNORE INTO hand_edits VALUES (?, ?, coalesce("
-            " (SELECT id FROM notes WHERE path = ?1), (SELECT id FROM proposals WHERE path = ?1),"
-            " (SELECT id FROM handoffs WHERE path = ?1)))",
-            (edit.path, edit.before),
+            "INSERT INTO hand_edits VALUES (?1, ?2, coalesce("
+            " (SELECT id FROM all_notes WHERE path = ?1),"
+            " (SELECT id FROM all_proposals WHERE path = ?1),"
+            " (SELECT id FROM all_handoffs WHERE path = ?1)), ?3)"
+            " ON CONFLICT DO UPDATE SET review = max(review, excluded.review)",
+            (edit.path, edit.before, edit.review),
         )
 
 
@@ -45,6 +49,10 @@ def pending(db: Database, limit: int = -1) -> list[HandEdit]:
     """Return what is not on record yet."""
     with db.reading() as connection:
         rows = connection.execute(
-            "SELECT path, before, document_id FROM hand_edits ORDER BY path LIMIT ?", (limit,)
+            "SELECT path, before, document_id, review FROM hand_edits ORDER BY path LIMIT ?",
+            (limit,),
         ).fetchall()
-    return [HandEdit(*row) for row in rows]
+    return [
+        HandEdit(path, before, document_id, bool(review))
+        for path, before, document_id, review in rows
+    ]

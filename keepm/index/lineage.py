@@ -19,11 +19,11 @@ from keepm.model import identity, resolution
 from keepm.model.memory import Scope, Status
 
 _SUPERSEDES = (
-    "FROM supersessions AS s JOIN notes AS w USING (number)"
+    "FROM supersessions AS s JOIN all_notes AS w USING (number)"
     " JOIN handles AS h ON h.scope = w.scope AND h.key = s.target AND h.role = 0"
-    " JOIN notes AS l ON l.number = h.number"
+    " JOIN all_notes AS l ON l.number = h.number"
 )
-"""From a winner `w` to a loser `l` of its scope; ids are handles of the role 0."""
+"""From a winner `w` to a loser `l` of its scope, withheld or not; ids are handles of role 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def tied(connection: sqlite3.Connection, paths: Iterable[str]) -> bool:
         return False
     return any(
         connection.execute(
-            "SELECT 1 FROM notes AS n WHERE n.path = ? AND (n.supersedes <> '[]' OR EXISTS"
+            "SELECT 1 FROM all_notes AS n WHERE n.path = ? AND (n.supersedes <> '[]' OR EXISTS"
             " (SELECT 1 FROM handles AS h JOIN supersessions AS s ON s.target = h.key"
             " WHERE h.number = n.number AND h.role = 0))",
             (rows.storable(path),),
@@ -80,10 +80,12 @@ def tied(connection: sqlite3.Connection, paths: Iterable[str]) -> bool:
 
 def settle(connection: sqlite3.Connection) -> None:
     """Let the status of every note be the one that counts."""
-    connection.execute("UPDATE notes SET status = stated WHERE status <> stated")
+    connection.execute("UPDATE all_notes SET status = stated WHERE status <> stated")
     found = connection.execute(
         f"SELECT DISTINCT w.id, l.id, l.number {_SUPERSEDES}"
         " WHERE w.stated = 'active' AND l.stated = 'active' AND w.number <> l.number"
+        # What is withheld replaces nothing.
+        " AND w.withheld_by = ''"
     ).fetchall()
     circles = resolution.loops(_grouped([(winner, loser) for winner, loser, _ in found]))
     circle_of = {note: group for group in circles for note in group}
@@ -92,7 +94,7 @@ def settle(connection: sqlite3.Connection) -> None:
         for winner, loser, number in found
         if loser not in circle_of.get(winner, ())
     ]
-    connection.executemany("UPDATE notes SET status = ? WHERE number = ?", overtaken)
+    connection.executemany("UPDATE all_notes SET status = ? WHERE number = ?", overtaken)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -42,6 +42,7 @@ class NoteRow:
     mtime_ns: int
     size: int
     standing: Standing
+    withheld_by: str = ""  # why it may not be read at all; only who looks at all notes meets it
     body: str = ""
 
 
@@ -63,6 +64,7 @@ class ProposalRow:
     target_id: str | None
     checksum: str
     resolved_at: str | None
+    withheld_by: str = ""  # as in `NoteRow`
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class HandoffRow:
 BRIEF = (
     "n.id, n.path, n.name, n.description, n.kind, n.scope, n.language, n.status, n.pinned,"
     " n.tags, n.aliases, n.sources, n.verified_at, n.created, n.updated, n.supersedes,"
-    " n.source_digests, n.checksum, n.mtime_ns, n.size, n.standing"
+    " n.source_digests, n.checksum, n.mtime_ns, n.size, n.standing, n.withheld_by"
 )
 """The columns of a note without its body, from `notes AS n`."""
 
@@ -91,7 +93,7 @@ FULL = BRIEF + ", b.body"
 
 PROPOSAL = (
     "id, path, name, description, kind, scope, status, created, updated, reason,"
-    " source_client, target_id, checksum, resolved_at"
+    " source_client, target_id, checksum, resolved_at, withheld_by"
 )
 HANDOFF = "id, path, title, scope, status, created, updated, checksum"
 
@@ -120,7 +122,8 @@ def note(row: sqlite3.Row | tuple[Any, ...]) -> NoteRow:
         mtime_ns=row[18],
         size=row[19],
         standing=Standing(row[20]),
-        body=row[21] if len(row) > 21 else "",
+        withheld_by=row[21],
+        body=row[22] if len(row) > 22 else "",
     )
 
 
@@ -141,6 +144,7 @@ def proposal(row: tuple[Any, ...]) -> ProposalRow:
         target_id=row[11],
         checksum=row[12],
         resolved_at=row[13],
+        withheld_by=row[14],
     )
 
 

@@ -12,7 +12,7 @@ has their transactions as subjects. Either can be undone itself.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass
 
 from keepm.index.database import Database
@@ -78,16 +78,27 @@ def _standing(db: Database, condition: str, values: list[str]) -> list[RulingRow
         ).fetchall()
         if not rows:
             return []
-        taken_back: set[str] = set()
-        # Newest first: what takes back was itself taken back, or it counts.
-        for taker, subject in connection.execute(
-            "SELECT transaction_id, subject FROM rulings WHERE ruling IN (?, ?)"
-            " ORDER BY time DESC, sequence DESC, transaction_id",
-            [UNDONE, LIFTED],
-        ):
-            if taker not in taken_back:
-                taken_back.add(subject)
-    return [row for row in map(_row, rows) if row.transaction_id not in taken_back]
+        gone = taken_back(connection)
+    return [row for row in map(_row, rows) if row.transaction_id not in gone]
+
+
+def taken_back(
+    connection: sqlite3.Connection, *, by: Collection[str] = (UNDONE, LIFTED)
+) -> frozenset[str]:
+    """Return the transactions that no longer hold, or only those that a standing `by` names."""
+    found: set[str] = set()
+    named: set[str] = set()
+    # Newest first: what takes back was itself taken back, or it counts.
+    for taker, ruling, subject in connection.execute(
+        "SELECT transaction_id, ruling, subject FROM rulings WHERE ruling IN (?, ?)"
+        " ORDER BY time DESC, sequence DESC, transaction_id",
+        [UNDONE, LIFTED],
+    ):
+        if taker not in found:
+            found.add(subject)
+            if ruling in by:
+                named.add(subject)
+    return frozenset(named)
 
 
 def _row(columns: tuple[str, int, str, str, str, str, str, str | None]) -> RulingRow:

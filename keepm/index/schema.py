@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 9
+VERSION = 11
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -36,7 +36,9 @@ CREATE TABLE lookalikes (
     id TEXT NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE notes (
+-- Queries look at the views `notes`, `proposals` and `handoffs`, which leave out what is withheld
+-- (`index/withholding`); only who must know of that too looks at the tables `all_…`.
+CREATE TABLE all_notes (
     number INTEGER PRIMARY KEY,
     scope TEXT NOT NULL,
     status TEXT NOT NULL,
@@ -61,11 +63,14 @@ CREATE TABLE notes (
     sources TEXT NOT NULL,
     supersedes TEXT NOT NULL,
     source_digests TEXT NOT NULL,
-    stated TEXT NOT NULL
+    stated TEXT NOT NULL,
+    withheld_by TEXT NOT NULL
 );
-CREATE INDEX notes_by_slot ON notes (slot, scope, status);
-CREATE INDEX notes_by_scope ON notes (scope, status, standing);
-CREATE INDEX notes_overtaken ON notes (number) WHERE status <> stated;
+CREATE INDEX notes_by_slot ON all_notes (slot, scope, status);
+CREATE INDEX notes_by_scope ON all_notes (scope, status, standing, withheld_by);
+CREATE INDEX notes_overtaken ON all_notes (number) WHERE status <> stated;
+CREATE INDEX notes_withheld ON all_notes (path) WHERE withheld_by <> '';
+CREATE VIEW notes AS SELECT * FROM all_notes WHERE withheld_by = '';
 
 -- The ids, as handles, that each note says it supersedes.
 CREATE TABLE supersessions (
@@ -173,14 +178,31 @@ CREATE TABLE rulings (
 ) WITHOUT ROWID;
 CREATE INDEX rulings_by_subject ON rulings (ruling, subject);
 
--- What people changed by hand and no ledger tells yet.
+-- Versions that come from an origin in quarantine, by rule; `reach` is null for the whole vault.
+CREATE TABLE quarantined (
+    digest TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    reach TEXT,
+    PRIMARY KEY (digest, rule)
+) WITHOUT ROWID;
+
+-- Versions that people wrote by hand and nobody has accepted, where that is asked for.
+CREATE TABLE unreviewed (
+    digest TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY (digest, scope, kind)
+) WITHOUT ROWID;
+
+-- What people changed by hand and no ledger tells yet; `review`: it waits for a person's look.
 CREATE TABLE hand_edits (
     path TEXT PRIMARY KEY,
     before TEXT,
-    document_id TEXT
+    document_id TEXT,
+    review INTEGER NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE proposals (
+CREATE TABLE all_proposals (
     path TEXT PRIMARY KEY,
     id TEXT NOT NULL,
     slot TEXT NOT NULL,
@@ -196,13 +218,16 @@ CREATE TABLE proposals (
     target_id TEXT,
     resolved_at TEXT,
     checksum TEXT NOT NULL,
-    findings INTEGER NOT NULL
+    findings INTEGER NOT NULL,
+    withheld_by TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX proposals_by_id ON proposals (id);
-CREATE INDEX proposals_by_slot ON proposals (slot);
-CREATE INDEX proposals_by_target ON proposals (target_id) WHERE target_id IS NOT NULL;
+CREATE INDEX proposals_by_id ON all_proposals (id);
+CREATE INDEX proposals_by_slot ON all_proposals (slot);
+CREATE INDEX proposals_by_target ON all_proposals (target_id) WHERE target_id IS NOT NULL;
+CREATE INDEX proposals_withheld ON all_proposals (path) WHERE withheld_by <> '';
+CREATE VIEW proposals AS SELECT * FROM all_proposals WHERE withheld_by = '';
 
-CREATE TABLE handoffs (
+CREATE TABLE all_handoffs (
     path TEXT PRIMARY KEY,
     id TEXT NOT NULL,
     slot TEXT NOT NULL,
@@ -212,8 +237,11 @@ CREATE TABLE handoffs (
     created TEXT NOT NULL,
     updated TEXT NOT NULL,
     checksum TEXT NOT NULL,
-    findings INTEGER NOT NULL
+    findings INTEGER NOT NULL,
+    withheld_by TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX handoffs_withheld ON all_handoffs (path) WHERE withheld_by <> '';
+CREATE VIEW handoffs AS SELECT * FROM all_handoffs WHERE withheld_by = '';
 
 -- Holds terms that `analysis` made, parted by blanks. The tokenizer only splits them again:
 -- every byte above ASCII and the listed signs belong to a term.
@@ -221,6 +249,16 @@ CREATE VIRTUAL TABLE terms USING fts5 (
     name, aliases, tags, description, sources, body,
     tokenize = "ascii tokenchars '.-_/+#@%=:&'"
 );
+
+-- The values that a note states under "Reproducible parameters".
+CREATE TABLE parameters (
+    scope TEXT NOT NULL,
+    key TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (scope, key, number)
+) WITHOUT ROWID;
+CREATE INDEX parameters_by_number ON parameters (number);
 
 -- In how many notes of a scope a term stands.
 CREATE TABLE frequencies (

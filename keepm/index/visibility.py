@@ -14,8 +14,9 @@ Parameters = list[str | int]
 NOT_SHADOWED = (
     "NOT (n.scope = '' AND n.status = 'active' AND EXISTS"
     # Left to itself the planner walks through the whole project for each global note.
-    " (SELECT 1 FROM notes AS p INDEXED BY notes_by_slot"
-    " WHERE p.slot = n.slot AND p.scope = ? AND p.status = 'active' AND p.standing = 'sound'))"
+    " (SELECT 1 FROM all_notes AS p INDEXED BY notes_by_slot"
+    " WHERE p.slot = n.slot AND p.scope = ? AND p.status = 'active' AND p.standing = 'sound'"
+    " AND p.withheld_by = ''))"
 )
 """The condition that no active note of the project (the parameter) holds a global note's slot."""
 

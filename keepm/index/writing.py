@@ -10,7 +10,16 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keepm.index import entries, frequencies, handmade, lineage, rulings, versions
+from keepm.index import (
+    entries,
+    frequencies,
+    handmade,
+    lineage,
+    lookalikes,
+    rulings,
+    versions,
+    withholding,
+)
 from keepm.index.database import Database
 from keepm.index.entries import Entry as Entry
 from keepm.index.entries import FileRow as FileRow
@@ -130,14 +139,20 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     for row in batch.touched:
         _restamp(connection, row)
     frequencies.adjust(connection, tally, frequencies.tally(connection, paths))
-    if were_tied or lineage.tied(connection, paths):
-        lineage.settle(connection)
     handmade.strike(connection, batch.recorded)
     versions.store(connection, batch.versions, anew=batch.anew)
     rulings.store(connection, batch.rulings, anew=batch.anew)
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
 
 
+    changed = withholding.settle(
+        connection,
+        [*paths, *batch.recorded, *(edit.path for edit in batch.edits)],
+        told=batch.versions,
+        anew=batch.anew or bool(batch.rulings),
+    )
+    if were_tied or lineage.tied(connection, [*paths, *changed]):
+        lineage.settle(connection)
 def _store_file(connection: sqlite3.Connection, row: FileRow) -> None:
     place = layout.place(row.path)
     scope = None if place is None else storable(place.scope.key)
@@ -162,7 +177,7 @@ def _restamp(connection: sqlite3.Connection, row: FileRow) -> None:
         (row.size, row.mtime_ns, row.scanned_ns, _path_value(row.path), row.checksum),
     )
     connection.execute(
-        "UPDATE notes SET size = ?, mtime_ns = ? WHERE path = ? AND checksum = ?",
+        "UPDATE all_notes SET size = ?, mtime_ns = ? WHERE path = ? AND checksum = ?",
         (row.size, row.mtime_ns, storable(row.path), row.checksum),
     )
 
@@ -173,14 +188,14 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
     if not known:
         return
     text = storable(path)
-    row = connection.execute("SELECT number FROM notes WHERE path = ?", (text,)).fetchone()
+    row = connection.execute("SELECT number FROM all_notes WHERE path = ?", (text,)).fetchone()
     if row is None:
-        connection.execute("DELETE FROM proposals WHERE path = ?", (text,))
+        connection.execute("DELETE FROM all_proposals WHERE path = ?", (text,))
         connection.execute("DELETE FROM proposal_likenesses WHERE path = ?", (text,))
-        connection.execute("DELETE FROM handoffs WHERE path = ?", (text,))
+        connection.execute("DELETE FROM all_handoffs WHERE path = ?", (text,))
         return
     for statement in (
-        "DELETE FROM notes WHERE number = ?",
+        "DELETE FROM all_notes WHERE number = ?",
         "DELETE FROM bodies WHERE number = ?",
         "DELETE FROM handles WHERE number = ?",
         "DELETE FROM tags WHERE number = ?",

@@ -95,7 +95,8 @@ class CatalogAnswer:
     offset: int
     index_state: str
     truncated: bool | None = None
-    reason: str | None = None
+    reason: str | None = None  # why it is empty
+    withheld: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,7 @@ class ContextAnswer:
     omitted: int | None = None  # items that did not fit
     weak_match: bool | None = None
     reason: str | None = None
+    withheld: int | None = None
     setup: str | None = None  # what to do where no project is set up
 
 

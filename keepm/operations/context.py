@@ -23,6 +23,7 @@ from keepm.operations import (
     retrieval,
     sync,
     waiting,
+    withheld,
 )
 from keepm.operations.answers import (
     ContextAnswer,
@@ -54,6 +55,9 @@ def context(
     """Return what a task should know, in at most `max_chars` characters all told."""
     state = sync.refresh(vault)
     candidates, weak, reason = _candidates(vault, query, limit)
+    hidden = None
+    if reason == "no_match":
+        reason, hidden = withheld.why_none(vault)
     counts = waiting.summary(vault)
     hints = retrieval.conflict_hints(vault)
     answer = ContextAnswer(
@@ -65,6 +69,7 @@ def context(
         conflict_hints=hints[:3] or None,
         weak_match=weak or None,
         reason=reason,
+        withheld=hidden,
         setup=None
         if vault.visibility.project_id
         else "No project is set up for this folder: global memory only. Run `keepm setup` here.",

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from keepm.errors import AlreadyExists
 from keepm.index import catalog
 from keepm.markdown import bodies
 from keepm.markdown import memories as codec
 from keepm.model import identity, layout, memory
 from keepm.model.document import AnyDocument, Document
 from keepm.model.memory import Claim, Memory, Scope, Status
-from keepm.operations import freshness, succession, verdicts
+from keepm.operations import freshness, succession, verdicts, withheld
 from keepm.operations.mutation import Desk
 from keepm.operations.vault import Caller
 from keepm.store import reader
@@ -102,9 +101,10 @@ def require_free_slot(desk: Desk, claim: Claim, *, but: Collection[str] = ()) ->
     """
     holder = desk.slot_holder(claim, but=but)
     if holder is not None:
-        raise AlreadyExists(
+        raise withheld.slot_taken(
+            holder,
             f"the slot '{claim.name}' is held by an active note",
-            details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
+            details={"scope": holder.scope.label},
         )
 
 

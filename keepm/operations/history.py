@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, KeepMError, NotFound
 from keepm.index import versions
+from keepm.index import withheld as index_withheld
 from keepm.index.versions import VersionRow
 from keepm.markdown import documents
 from keepm.model import layout, visible
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument
 from keepm.model.scope import Scope
-from keepm.operations import identifying, reading, restoring
+from keepm.operations import identifying, reading, restoring, withheld
 from keepm.operations.vault import Vault
 from keepm.store import history as objects
 
@@ -65,6 +66,10 @@ def history(vault: Vault, identifier: str, *, with_deleted: bool = False) -> His
         if not with_deleted:
             raise
         trashed = restoring.deleted(vault, identifier)
+        if trashed is not None and _hidden(vault, trashed[0], [trashed[0].checksum.hex]):
+            raise
+        if trashed is None and withheld.count(vault):
+            raise
     if trashed is None:
         raise NotFound(f"no note, deleted or not, answers to '{visible.shown(identifier)}'")
     document, entry = trashed
@@ -82,8 +87,21 @@ def _history(vault: Vault, document: AnyDocument) -> History:
     oldest = rows[-1].old if rows else None
     if oldest is not None:
         found.append(Version(oldest, FIRST_SEEN))
-    seen = [v for v in found if v.digest == present or _is_visible(vault, document, v.digest)]
+    hidden = _hidden(vault, document, [each.digest for each in found])
+    seen = [
+        v
+        for v in found
+        if v.digest == present
+        or (v.digest not in hidden and _is_visible(vault, document, v.digest))
+    ]
     return History(document, tuple(seen))
+
+
+def _hidden(vault: Vault, document: AnyDocument, digests: Collection[str]) -> frozenset[str]:
+    """Return which versions a quarantine or a waiting review keeps out of sight."""
+    place = layout.place(document.path)
+    assert place is not None
+    return index_withheld.hidden(vault.database, digests, place.scope)
 
 
 def version(

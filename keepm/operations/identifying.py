@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TypeVar
 
-from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, NotFound, Scalar
+from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, Scalar
 from keepm.index import catalog
 from keepm.index.rows import HandoffRow, NoteRow, ProposalRow
 from keepm.model.document import AnyDocument, Document
@@ -14,6 +14,7 @@ from keepm.model.handoff import Handoff, HandoffStatus
 from keepm.model.identity import slot_key
 from keepm.model.memory import Memory
 from keepm.model.proposal import Proposal
+from keepm.operations import withheld
 from keepm.operations.vault import Vault
 
 LATEST = "latest"
@@ -42,7 +43,7 @@ def note(vault: Vault, identifier: str | None) -> NoteRow:
             best,
             [{"id": row.id, "name": row.name, "scope": row.scope.label} for row in best],
         )
-    raise NotFound("no note here has this id, name or alias")
+    raise withheld.not_found(vault, "memory", "no note here has this id, name or alias")
 
 
 def note_path(vault: Vault, identifier: str | None) -> str:
@@ -67,7 +68,9 @@ def proposal(vault: Vault, identifier: str | None) -> ProposalRow:
             [{"id": row.id, "name": row.name} for row in best],
             by_path=True,
         )
-    raise NotFound(
+    raise withheld.not_found(
+        vault,
+        "proposal",
         "no proposal here has this id or name",
         hint="Look it up with memory_inbox_list.",
     )
@@ -94,7 +97,9 @@ def handoff(vault: Vault, identifier: str | None) -> HandoffRow:
             rows,
             [{"id": row.id, "title": row.title} for row in rows],
         )
-    raise NotFound(
+    raise withheld.not_found(
+        vault,
+        "handoff",
         "there is no active handoff in this project"
         if text == LATEST
         else "no handoff here has this id or title",

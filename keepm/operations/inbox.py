@@ -14,7 +14,15 @@ from keepm.model.document import Damaged, Document
 from keepm.model.layout import Shelf
 from keepm.model.memory import Claim, ClaimEdit
 from keepm.model.proposal import Proposal, ProposalStatus, TargetAction
-from keepm.operations import drafting, identifying, reading, sameness, sync, verdicts
+from keepm.operations import (
+    drafting,
+    identifying,
+    reading,
+    sameness,
+    sync,
+    verdicts,
+    withheld,
+)
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Alike, Surroundings
@@ -103,10 +111,10 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
         _require_not_rejected(desk, claim, target, suggestion.target_action)
         found = desk.pending_in_slot(claim)
         if found is not None:
-            raise AlreadyExists(
+            raise withheld.slot_taken(
+                found,
                 "a pending proposal holds this slot already",
                 hint="Read it with memory_inbox_read and change it with memory_inbox_update.",
-                details={"id": found.id, "name": found.name},
             )
         if target is None:
             _require_unheld(desk, claim)
@@ -203,10 +211,10 @@ def update(
             if old.target_id is None:
                 _require_unheld(desk, claim)
             if rival := desk.pending_in_slot(claim):
-                raise AlreadyExists(
+                raise withheld.slot_taken(
+                    rival,
                     "a pending proposal holds this slot already",
                     hint="Choose another name, or work on that proposal.",
-                    details={"id": rival.id, "name": rival.name},
                 )
         similar = sameness.admit_decided(
             desk,
@@ -355,10 +363,11 @@ def _require_not_rejected(
 def _require_unheld(desk: Desk, claim: Claim) -> None:
     holder = desk.slot_holder(claim)
     if holder is not None:
-        raise AlreadyExists(
+        raise withheld.slot_taken(
+            holder,
             f"the slot '{claim.name}' is held by an active note",
             hint="To correct it, propose with target_identifier and target_action=update.",
-            details={"id": holder.id, "name": holder.name, "scope": holder.scope.label},
+            details={"scope": holder.scope.label},
         )
 
 
@@ -366,7 +375,7 @@ def _the_same(
     vault: Vault, row: ProposalRow | None, proposal: Proposal
 ) -> Document[Proposal] | None:
     """Return the pending document when it says just what the new candidate says."""
-    if row is None:
+    if row is None or row.withheld_by:
         return None
     data = reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
     document = identifying.as_proposal(documents.read(row.path, data))

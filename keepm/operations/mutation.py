@@ -17,17 +17,18 @@ from keepm.errors import (
     NotFound,
     RecoveryBlocked,
     RootUnavailable,
+    WrongState,
 )
 from keepm.index import catalog
 from keepm.index.rows import NoteRow, ProposalRow
 from keepm.markdown import documents
-from keepm.model import identity, layout
+from keepm.model import layout
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
-from keepm.operations import asking, identifying, recording, sync
+from keepm.operations import asking, identifying, recording, sync, withheld
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
@@ -111,7 +112,7 @@ class Desk:
         return self._proven(identifying.as_handoff(document), proof)
 
     def slot_holder(self, claim: Claim, *, but: Collection[str] = ()) -> NoteRow | None:
-        """Return the active note that holds a claim's slot in exactly its scope.
+        """Return the active note that holds a claim's slot in exactly its scope, withheld or not.
 
         `but` are the ids of notes that leave it in this very change.
         """
@@ -123,7 +124,7 @@ class Desk:
         return holder
 
     def pending_in_slot(self, claim: Claim) -> ProposalRow | None:
-        """Return the pending proposal for a claim's slot in exactly its scope."""
+        """Return the pending proposal for a claim's slot in exactly its scope, withheld or not."""
         found = self._pending_in_slot(claim)
         if (
             found is not None
@@ -135,15 +136,12 @@ class Desk:
         return found
 
     def _pending_in_slot(self, claim: Claim) -> ProposalRow | None:
-        for row in catalog.find_proposals(self.vault.database, claim.name, self.vault.visibility):
-            same = identity.slot_key(row.name) == claim.slot and row.scope == claim.scope
-            if same and row.status == "pending":
-                return row
-        return None
+        return catalog.pending_in_slot(self.vault.database, claim.name, claim.scope)
 
     def _slot_holder(self, claim: Claim, but: Collection[str]) -> NoteRow | None:
         rows = catalog.find_slot(self.vault.database, claim.slot, claim.scope)
-        return next((row for row in rows if row.status == "active" and row.id not in but), None)
+        holders = [row for row in rows if row.status == "active" and row.id not in but]
+        return min(holders, key=lambda row: bool(row.withheld_by), default=None)
 
     def _is_behind(self, path: str, row: NoteRow | None) -> bool:
         """Tell whether the file there was made, changed or removed by hand just now."""
@@ -173,13 +171,17 @@ class Desk:
     ) -> AnyDocument:
         """Read the file an identifier names now; look at the vault again if the index is behind."""
         try:
-            path = find(self.vault, identifier)
-            return self._read(path)
+            document = self._read(find(self.vault, identifier))
+            if withheld.is_settled(self.vault, document):
+                return document
         except NotFound:
             if self._looked_again:
                 raise
         self._look_again()
-        return self._read(find(self.vault, identifier))
+        document = self._read(find(self.vault, identifier))
+        if not withheld.is_settled(self.vault, document):
+            raise WrongState("the file is being changed", hint="Read it again in a moment.")
+        return document
 
     def _read(self, path: str) -> AnyDocument:
         data = reader.read(self.vault.root, path, limit=self.vault.policy.document_bytes)

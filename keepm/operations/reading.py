@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from keepm.errors import NotFound
+from keepm.errors import NotFound, WrongState
 from keepm.markdown import documents
 from keepm.model.document import AnyDocument
-from keepm.operations import sync
+from keepm.operations import sync, withheld
 from keepm.operations.vault import Vault
 from keepm.store import reader
+
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,21 @@ def current(
     Raises:
         NotFound, AmbiguousIdentifier, InvalidIdentifier: as `find` says.
         StorageFailed, LimitExceeded: the file can't be read.
+        WrongState: it is written again and again meanwhile, so that nobody knows whether it is
+            withheld.
     """
     sync.refresh(vault)
     try:
-        return _read(vault, find(vault, identifier))
+        document = _read(vault, find(vault, identifier))
     except NotFound:
         sync.reconcile(vault)
-        return _read(vault, find(vault, identifier))
+        document = _read(vault, find(vault, identifier))
+    for _ in range(_ATTEMPTS):
+        if withheld.is_settled(vault, document):
+            return document
+        sync.refresh_paths(vault, (document.path,))
+        document = _read(vault, find(vault, identifier))
+    raise WrongState("the file is being changed", hint="Read it again in a moment.")
 
 
 def _read(vault: Vault, path: str) -> AnyDocument:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from keepm.errors import InvalidInput, KeepMError, NotFound, RootUnavailable, StorageFailed
-from keepm.index import handmade, versions, writing
+from keepm.index import handmade, versions, withholding, writing
 from keepm.index.handmade import HandEdit
 from keepm.index.versions import VersionRow
 from keepm.index.writing import Batch
@@ -19,6 +19,7 @@ from keepm.model import layout
 from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.model.document import Damaged
+from keepm.model.quarantine import UNREVIEWED
 from keepm.operations import anchoring, news
 from keepm.operations.vault import Vault
 from keepm.store import history, lock, reader, transaction
@@ -30,6 +31,11 @@ SURFACE = "edit"
 _NO_FILE = ("ELOOP", "EISDIR", "EINVAL", "ENXIO")  # a link, a folder, a pipe: no version
 _AT_ONCE = 50  # how many are recorded in one hold of the lock
 _TO_TRASH = frozenset({"delete", "inbox_prune"})
+_KINDS = {
+    **dict.fromkeys(("propose", "inbox_update", "reject"), "proposal"),
+    **dict.fromkeys(("handoff_create", "handoff_update", "handoff_complete"), "handoff"),
+}
+"""Of which kind the versions are that these operations put in place."""
 
 
 def record(vault: Vault) -> bool:
@@ -75,7 +81,7 @@ def before_change(vault: Vault, changes: Iterable[Change]) -> None:
     found = {change.path: change.expect for change in changes if not isinstance(change, Create)}
     rows = writing.file_rows(vault.database, found)
     edits = tuple(
-        HandEdit(path, row.checksum)
+        HandEdit(path, row.checksum, review=vault.reviews_edits)
         for path, row in rows.items()
         if row.reason is None and row.checksum != found[path].hex
     )
@@ -133,8 +139,9 @@ def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str,
         return _settle(vault, edit.path)
     last = versions.latest(vault.database, digest)
     if last is not None and last.new == digest:
-        if edit.before is None and last.operation != "undo" and last.scope != place.scope.key:
-            # The same bytes in another project's folder: a person moved or copied the note.
+        if edit.before is None and _belongs_elsewhere(last, place):
+            # The same bytes in another project's folder, among the notes or out of the trash:
+            # a person moved or copied the file.
             return _write(vault, edit, place, Digests(digest, digest), last.object_id)
         return _settle(vault, edit.path)
     document = documents.read(edit.path, data)
@@ -142,7 +149,12 @@ def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str,
     document_id = edit.document_id if damaged and edit.document_id else document.content.id
     source = edit if edit.before else _moved_from(vault, document_id, pending)
     before = source.before if source else _left_behind(vault, document_id)
-    if before is None and edit.before is None and versions.is_empty(vault.database):
+    if (
+        before is None
+        and edit.before is None
+        and not edit.review
+        and versions.is_empty(vault.database)
+    ):
         return _settle(vault, edit.path)  # nothing of this vault is on record yet
     standing = versions.standing(vault.database, before) if before else None
     moved = () if source is None or source is edit else _settle(vault, source.path)
@@ -190,6 +202,15 @@ def _in_place(vault: Vault, digest: str) -> bool:
     return any(reader.state(vault.root, path) is not None for path in paths)
 
 
+def _belongs_elsewhere(last: VersionRow, place: layout.Place) -> bool:
+    """Tell whether the last event of a version left it in another place than this."""
+    if last.operation == "undo":
+        return False  # it may reach over several
+    if last.scope != place.scope.key or last.operation in _TO_TRASH:
+        return True
+    return _KINDS.get(last.operation, kind_of(place)) != kind_of(place)
+
+
 def _is_trashed(vault: Vault, last: VersionRow | None, path: str) -> bool:
     """Tell whether the last event of a version took the file from this path to the trash."""
     if last is None:
@@ -212,15 +233,21 @@ def _write(
     document_id: str,
     data: bytes | None = None,
 ) -> tuple[str, ...]:
+    kind, scope = kind_of(place), place.scope
+    ruling: dict[str, str] = {}
+    if edit.review and change.after is not None:
+        subject = withholding.subject(vault.database, change.after, scope, kind)
+        ruling = {"ruling": UNREVIEWED, "subject": subject}
     transaction.record(
         vault.root,
         EventDraft(
             operation=OPERATION,
             surface=SURFACE,
             object_id=document_id,
-            object_kind=kind_of(place),
-            scope=place.scope.key,
+            object_kind=kind,
+            scope=scope.key,
             channel=str(Channel.OWNER_EDIT),
+            extra=ruling,
         ),
         (change,),
         versions=() if data is None else (data,),

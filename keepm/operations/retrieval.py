@@ -16,7 +16,15 @@ from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language
 from keepm.model.proposal import ProposalStatus
 from keepm.model.verification import Verification
-from keepm.operations import answers, corrections, freshness, identifying, sync, verdicts
+from keepm.operations import (
+    answers,
+    corrections,
+    freshness,
+    identifying,
+    sync,
+    verdicts,
+    withheld,
+)
 from keepm.operations.answers import (
     CatalogAnswer,
     CatalogItem,
@@ -59,10 +67,8 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     items = [
         _item(vault, hit, waiting.get(hit.note.id), explain=wanted.explain) for hit in result.hits
     ]
-    reason, withheld = (None, None) if result.total else _why_empty(vault, wanted, result)
-    hints = conflict_hints(vault)
-    shown = {item.id for item in items}
-    hints = [hint for hint in hints if shown.intersection(hint.ids)]
+    reason, hidden = (None, None) if result.total else _why_empty(vault, wanted, result)
+    conflicts = conflict_hints(vault, [hit.note for hit in result.hits])
     return SearchAnswer(
         notice=answers.NOTICE,
         items=items,
@@ -73,7 +79,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         weak_match=True if result.weak_match and items else None,
         query_cut=longest if len(wanted.query) > longest else None,
         reason=reason,
-        withheld=withheld,
+        withheld=hidden,
         searched=None if items else result.searched,
         did_you_mean=list(result.did_you_mean) or None,
         conflict_hints=hints or None,
@@ -138,10 +144,7 @@ def _why_empty(vault: Vault, wanted: Wanted, result: SearchResult) -> tuple[str,
     waiting = index_catalog.find_proposals(vault.database, wanted.query, vault.visibility)
     if any(row.status == ProposalStatus.PENDING for row in waiting):
         return "inbox_only", None
-    withheld = index_catalog.counts(vault.database, vault.visibility).withheld
-    if withheld:
-        return "withheld", withheld
-    return "no_match", None
+    return withheld.why_none(vault)
 
 
 def shown(vault: Vault, row: Row) -> Row:
@@ -215,11 +218,13 @@ def catalog(
     answer = CatalogAnswer(
         notice=answers.NOTICE,
         items=[_catalog_item(vault, row, waiting.get(row.id)) for row in page],
+    reason, hidden = (None, None) if total else withheld.why_none(vault)
         count=len(page),
         total=total,
         offset=offset,
         index_state=state,
-        reason=None if total else "no_match",
+        reason=reason,
+        withheld=hidden,
     )
     while answer.items and answers.size(answer) > max_chars:
         items = answer.items[:-1]

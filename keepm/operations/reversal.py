@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from keepm.errors import AlreadyExists, KeepMError, NotFound, WrongState
+from keepm.errors import KeepMError, NotFound, WrongState
 from keepm.index import catalog, versions, writing
 from keepm.markdown import documents
 from keepm.model import identity, layout
@@ -21,6 +21,7 @@ from keepm.model.layout import Shelf
 from keepm.model.memory import Memory, Status
 from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.model.scope import Scope
+from keepm.operations import withheld
 from keepm.operations.mutation import Desk
 from keepm.store import history, reader, trash
 from keepm.store.changes import Change, Create, Move, Replace
@@ -230,24 +231,20 @@ class Bench:
         if isinstance(content, Memory) and content.status is Status.ACTIVE:
             holder = self.desk.slot_holder(content.claim, but=leaving)
             if holder is not None:
-                raise AlreadyExists(
+                raise withheld.slot_taken(
+                    holder,
                     f"the slot '{content.claim.name}' is held by another active note",
                     hint="Rename, archive or delete that note first.",
-                    details={"id": holder.id, "name": holder.name},
                 )
         if isinstance(content, Proposal) and content.status is ProposalStatus.PENDING:
-            vault = self.desk.vault
-            for row in catalog.find_proposals(vault.database, content.claim.name, vault.visibility):
-                if (
-                    row.status == ProposalStatus.PENDING
-                    and row.scope == content.claim.scope
-                    and row.id not in leaving
-                ):
-                    raise AlreadyExists(
-                        f"a pending proposal holds the slot '{content.claim.name}'",
-                        hint="Decide that proposal first.",
-                        details={"id": row.id, "name": row.name},
-                    )
+            claim = content.claim
+            row = catalog.pending_in_slot(self.desk.vault.database, claim.name, claim.scope)
+            if row is not None and row.id not in leaving:
+                raise withheld.slot_taken(
+                    row,
+                    f"a pending proposal holds the slot '{claim.name}'",
+                    hint="Decide that proposal first.",
+                )
 
     def _ids(self) -> set[str]:
         """Return the ids of all documents on the bench: they hold what they will hold."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from keepm import __version__
 from keepm.index import catalog
+from keepm.index import withheld as index_withheld
 from keepm.operations import anchoring, sync
 from keepm.operations.vault import Vault
 from keepm.store import ledger, transaction
@@ -60,6 +61,9 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
     return Status(
         version=__version__,
         project=vault.identity.project_id,
+    deletions_held: int | None = None  # files that are missing and not taken for deleted yet
+    stale_since: str | None = None  # the last look at the files, where none is possible now
+    withheld: int | None = None  # documents that a person keeps out of every read, for now
         root=_shown(vault.settings.root),
         index_state=state,
         notes=counts.active,
@@ -87,3 +91,6 @@ def _shown(root: Path) -> str:
         return f"~/{root.relative_to(Path.home()).as_posix()}"
     except ValueError:
         return str(root)
+        deletions_held=vault.progress.held or None,
+        stale_since=vault.progress.seen_at if state is IndexState.UNAVAILABLE else None,
+        withheld=index_withheld.counts(vault.database, vault.visibility).total() or None,

@@ -251,8 +251,8 @@ def _of_origin(seen: Sequence[LedgerEvent], request: UndoRequest) -> list[Ledger
     return found
 
 
-def moment(text: str) -> str:
-    """Return a time or date as events write it.
+def moment(text: str, *, field: str = "since") -> str:
+    """Return a time or date as events write it; `field` names it in the refusal.
 
     Raises:
         InvalidInput: it is neither.
@@ -261,7 +261,7 @@ def moment(text: str) -> str:
         found = datetime.fromisoformat(text.strip())
     except ValueError as error:
         message = "must be a date or time, such as 2026-11-29 or 2026-11-29T18:15:00Z"
-        raise InvalidInput(f"--since {message}", problems=[Problem("since", message)]) from error
+        raise InvalidInput(f"--{field} {message}", problems=[Problem(field, message)]) from error
     if found.tzinfo is None:
         found = found.replace(tzinfo=UTC)
     return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

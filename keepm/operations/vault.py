@@ -84,6 +84,11 @@ class Vault:
     # The index of this process only, where the data folder can't be written.
     temporary: Path | None = None
 
+    @property
+    def reviews_edits(self) -> bool:
+        """Tell whether hand edits wait for a person's look before they are read."""
+        return self.settings.approval_external_edits == "review"
+
     def today(self) -> str:
         """Return the date in UTC."""
         return self.clock.now().strftime("%Y-%m-%d")

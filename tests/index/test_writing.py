@@ -26,7 +26,7 @@ def contents(db: Database) -> dict[str, list[Any]]:
     """Everything that the index holds, in no order, with paths for its numbers."""
     tables: dict[str, list[Any]] = {}
     with db.reading() as connection:
-        paths = dict(connection.execute("SELECT number, path FROM notes").fetchall())
+        paths = dict(connection.execute("SELECT number, path FROM all_notes").fetchall())
         for table in TABLES:
             if table.startswith("terms_"):
                 continue
@@ -96,7 +96,7 @@ def test_a_rebuild_forgets_what_it_was_not_told(filled: Fill) -> None:
     apply(db, Batch(skipped=(skipped("Memory/global/gone.pdf.md"),)))
     rebuild(db, iter([Batch((note("kept"),))]))
     assert set(files(db)) == {"Memory/global/kept.md"}
-    assert {name: len(rows) for name, rows in contents(db).items()}["notes"] == 1
+    assert {name: len(rows) for name, rows in contents(db).items()}["all_notes"] == 1
     db.check()
 
 
@@ -122,11 +122,11 @@ def test_a_batch_that_fails_changes_nothing(filled: Fill) -> None:
     before = contents(db)
     twice = note("two")
     with pytest.raises(IndexUnavailable), db.writing() as connection:
-        connection.execute("DELETE FROM notes")
+        connection.execute("DELETE FROM all_notes")
         connection.execute("INSERT INTO files SELECT * FROM files")
     assert contents(db) == before
     apply(db, Batch((twice, twice)))  # the later entry of a path replaces the earlier
-    assert len(contents(db)["notes"]) == 2
+    assert len(contents(db)["all_notes"]) == 2
 
 
 def test_an_entry_replaces_all_that_its_path_held(filled: Fill) -> None:
@@ -143,7 +143,7 @@ def test_a_moved_note_leaves_its_old_path_only_when_that_is_removed(filled: Fill
     db = filled(note("x", id="one", path="Memory/global/old.md"))
     moved = note("x", id="one", path="Memory/global/new.md")
     apply(db, Batch((moved,)))
-    assert len(contents(db)["notes"]) == 2
+    assert len(contents(db)["all_notes"]) == 2
     apply(db, Batch((moved,), removed=("Memory/global/old.md",)))
     assert [row[0] for row in contents(db)["bodies"]] == ["Memory/global/new.md"]
 

@@ -363,17 +363,19 @@ def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return what an index says, without the numbers and stamps that say nothing."""
     tables = (
         "files",
-        "notes",
+        "all_notes",
         "handles",
         "tags",
         "links",
         "supersessions",
-        "proposals",
-        "handoffs",
+        "all_proposals",
+        "all_handoffs",
+        "quarantined",
+        "unreviewed",
     )
     found: dict[str, list[tuple[object, ...]]] = {}
     with closing(sqlite3.connect(path)) as connection:
-        places = dict(connection.execute("SELECT number, path FROM notes"))
+        places = dict(connection.execute("SELECT number, path FROM all_notes"))
         for table in tables:
             cursor = connection.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
@@ -383,7 +385,7 @@ def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
                         places[value] if name == "number" else value
                         for name, value in zip(names, row, strict=True)
                         if name not in ("scanned_ns", "mtime_ns")
-                        and not (table == "notes" and name == "number")
+                        and not (table == "all_notes" and name == "number")
                     )
                     for row in cursor
                 ),
