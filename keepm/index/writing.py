@@ -142,9 +142,6 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     handmade.strike(connection, batch.recorded)
     versions.store(connection, batch.versions, anew=batch.anew)
     rulings.store(connection, batch.rulings, anew=batch.anew)
-    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
-
-
     changed = withholding.settle(
         connection,
         [*paths, *batch.recorded, *(edit.path for edit in batch.edits)],
@@ -153,6 +150,9 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     )
     if were_tied or lineage.tied(connection, [*paths, *changed]):
         lineage.settle(connection)
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
+
+
 def _store_file(connection: sqlite3.Connection, row: FileRow) -> None:
     place = layout.place(row.path)
     scope = None if place is None else storable(place.scope.key)

@@ -215,10 +215,10 @@ def catalog(
         offset=offset,
     )
     waiting = corrections.of_rows(vault, page)
+    reason, hidden = (None, None) if total else withheld.why_none(vault)
     answer = CatalogAnswer(
         notice=answers.NOTICE,
         items=[_catalog_item(vault, row, waiting.get(row.id)) for row in page],
-    reason, hidden = (None, None) if total else withheld.why_none(vault)
         count=len(page),
         total=total,
         offset=offset,

@@ -43,6 +43,9 @@ class Status:
     ledger_last_known: LedgerHead | None = None  # said when the ledger no longer holds it
     last_checksum_scan: str | None = None
     recovery_pending: list[str] | None = None
+    deletions_held: int | None = None  # files that are missing and not taken for deleted yet
+    stale_since: str | None = None  # the last look at the files, where none is possible now
+    withheld: int | None = None  # documents that a person keeps out of every read, for now
     setup: str | None = None
 
 
@@ -61,9 +64,6 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
     return Status(
         version=__version__,
         project=vault.identity.project_id,
-    deletions_held: int | None = None  # files that are missing and not taken for deleted yet
-    stale_since: str | None = None  # the last look at the files, where none is possible now
-    withheld: int | None = None  # documents that a person keeps out of every read, for now
         root=_shown(vault.settings.root),
         index_state=state,
         notes=counts.active,
@@ -76,6 +76,9 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
         ledger_last_known=LedgerHead(known.sequence, known.hash) if known else None,
         host_confirmation="elicitation" if host_can_ask else "proposal-protocol",
         recovery_pending=waiting or None,
+        deletions_held=vault.progress.held or None,
+        stale_since=vault.progress.seen_at if state is IndexState.UNAVAILABLE else None,
+        withheld=index_withheld.counts(vault.database, vault.visibility).total() or None,
         setup=None if vault.identity.project_id else vault.identity.reason,
     )
 
@@ -91,6 +94,3 @@ def _shown(root: Path) -> str:
         return f"~/{root.relative_to(Path.home()).as_posix()}"
     except ValueError:
         return str(root)
-        deletions_held=vault.progress.held or None,
-        stale_since=vault.progress.seen_at if state is IndexState.UNAVAILABLE else None,
-        withheld=index_withheld.counts(vault.database, vault.visibility).total() or None,
