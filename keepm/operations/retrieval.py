@@ -68,7 +68,9 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         _item(vault, hit, waiting.get(hit.note.id), explain=wanted.explain) for hit in result.hits
     ]
     reason, hidden = (None, None) if result.total else _why_empty(vault, wanted, result)
-    conflicts = conflict_hints(vault, [hit.note for hit in result.hits])
+    hints = conflict_hints(vault)
+    shown = {item.id for item in items}
+    hints = [hint for hint in hints if shown.intersection(hint.ids)]
     return SearchAnswer(
         notice=answers.NOTICE,
         items=items,
