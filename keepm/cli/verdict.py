@@ -36,7 +36,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     add = actions.add_parser("add", help="tell two notes apart")
     add.add_argument("kind", choices=tuple(_PAIRS), help="what the two are not")
-    add.add_argument("pair", nargs=2, metavar=("A", "B"), help="id, name or alias of each")
+    add.add_argument("one", metavar="A", help="id, name or alias of one")
+    add.add_argument("other", metavar="B", help="and of the other")
     _add_owner(add)
     add.set_defaults(run=_add)
 
@@ -72,7 +73,7 @@ def _list(args: argparse.Namespace) -> int:
 def _add(args: argparse.Namespace) -> int:
     caller = owner.deciding(as_owner=args.as_owner)
     with opening.vault(args) as vault:
-        made = judging.tell_apart(vault, caller, _PAIRS[args.kind], tuple(args.pair))
+        made = judging.tell_apart(vault, caller, _PAIRS[args.kind], (args.one, args.other))
     output.emit(args, text=f"Ruled: {_lines(made)}", data=_data(made))
     return output.OK
 
