@@ -12,7 +12,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from keepm.index import likeness, lineage
+from keepm.index import hints, likeness, lineage
 from keepm.index.analysis import for_index
 from keepm.index.rows import NoteRow, storable
 from keepm.model import identity, layout
@@ -101,6 +101,7 @@ def _store_memory(connection: sqlite3.Connection, entry: Entry, memory: Memory) 
     _insert_handles(connection, number, note.scope, names=names)
     lineage.store(connection, number, memory.supersedes)
     likeness.store_note(connection, number, claim)
+    hints.store(connection, number, claim)
     connection.executemany(
         "INSERT OR IGNORE INTO tags VALUES (?, ?)", [(number, tag_key(tag)) for tag in note.tags]
     )

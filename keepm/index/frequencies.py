@@ -35,7 +35,7 @@ def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
     for path in dict.fromkeys(paths):
         row = connection.execute(
             "SELECT n.scope, t.name, t.aliases, t.tags, t.description, t.sources, t.body"
-            " FROM notes AS n JOIN terms AS t ON t.rowid = n.number WHERE n.path = ?",
+            " FROM all_notes AS n JOIN terms AS t ON t.rowid = n.number WHERE n.path = ?",
             (rows.storable(path),),
         ).fetchone()
         if row is not None:
@@ -47,7 +47,8 @@ def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
 def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
     """Let the table follow a change from one tally to the other."""
     after.subtract(before)
-    changes = [(term, scope, count) for (term, scope), count in after.items() if count]
+    # In the table's order, so that neighbours are met on one page while a large index is filled.
+    changes = sorted((term, scope, count) for (term, scope), count in after.items() if count)
     if not changes:
         return
     connection.executemany(

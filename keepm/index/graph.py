@@ -62,16 +62,6 @@ class LooseLink:
 
 
 @dataclass(frozen=True, slots=True)
-class ConflictHint:
-    """Two active notes of one scope that answer to one name."""
-
-    kind: str  # "name" or "alias"
-    a: tuple[str, str]  # id, name
-    b: tuple[str, str]
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class _End:
     """A note as an end of a link."""
 
@@ -157,40 +147,6 @@ def loose_links(db: Database, visibility: Visibility) -> list[LooseLink]:
             if states[asked] is not LinkState.RESOLVED and not is_attachment(target):
                 loose.append(LooseLink(path, line, target_key, states[asked]))
     return loose
-
-
-def conflict_hints(db: Database, visibility: Visibility, limit: int) -> list[ConflictHint]:
-    """Return pairs of active notes of one scope whose names or aliases are one.
-
-    A project's note that takes the name of a global one shadows it, which is no conflict.
-    """
-    seen, values = rows.visible("scope", visibility)
-    hints: dict[tuple[str, str], ConflictHint] = {}
-    with db.reading() as connection:
-        shared = connection.execute(
-            f"SELECT scope, key FROM handles WHERE role BETWEEN 1 AND 2 AND {seen}"  # noqa: S608
-            " GROUP BY scope, key HAVING count(*) > 1 ORDER BY scope = '', key, scope",
-            values,
-        ).fetchall()
-        for scope, key in shared:
-            ends = connection.execute(
-                "SELECT h.role, n.id, n.name, n.path FROM handles AS h JOIN notes AS n"
-                " USING (number) WHERE h.scope = ? AND h.key = ? AND h.role BETWEEN 1 AND 2"
-                " AND n.status = 'active' AND n.standing = 'sound'"
-                " ORDER BY h.role, n.name, n.id, n.path",
-                (scope, key),
-            ).fetchall()
-            for position, (_, first_id, first_name, first_path) in enumerate(ends):
-                for role, other_id, other_name, other_path in ends[position + 1 :]:
-                    pair = (first_path, other_path)
-                    kind = "alias" if role == 2 else "name"
-                    hint = ConflictHint(
-                        kind, (first_id, first_name), (other_id, other_name), detail=key
-                    )
-                    hints.setdefault(pair, hint)
-                    if len(hints) >= limit:
-                        return list(hints.values())[:limit]
-    return list(hints.values())
 
 
 def _numbers(connection: sqlite3.Connection, note_id: str, visibility: Visibility) -> list[int]:

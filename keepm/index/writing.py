@@ -207,6 +207,7 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
     ):
         connection.execute(statement, row)
 
+        "DELETE FROM parameters WHERE number = ?",
 
 def _path_value(path: str) -> str | bytes:
     """Keep a path as it is, also one that isn't valid Unicode on disk."""

@@ -27,6 +27,18 @@ def missing(contract: KindContract, body: str, *, sources: int) -> Iterator[Prob
         yield _lacks("sources", "at least one pointer such as path/to/file#hint", contract.name)
 
 
+def section(body: str, heading: str) -> Iterator[str]:
+    """Yield the lines under a second-level heading, code and sub-headings apart."""
+    inside = False
+    for line, code in _prose(body):
+        found = None if code else _HEADING.match(line)
+        if found is None:
+            if inside and not code:
+                yield line
+        elif len(found.group(1)) <= 2:
+            inside = len(found.group(1)) == 2 and _same(found.group(2) or "", heading)
+
+
 def _lacks(field: str, part: str, kind: str) -> Problem:
     return Problem(field, f"a {kind} needs {part}", code="contract_missing")
 

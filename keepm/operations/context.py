@@ -1,17 +1,18 @@
 """The one call at the start of a task: bounded, in a fixed order, the same while nothing changes.
 
-Pinned notes, then what the query finds, then one hop along explicit relations; beside them the
-handoff, the Inbox's counts and the conflict hints. Without a query: the project's briefing.
+Pinned notes, then what the query finds, then one hop along explicit relations, then notes that
+the query or a find names in passing; beside them the handoff, the Inbox's counts and the conflict
+hints. Without a query: the project's briefing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from keepm.errors import KeepMError
 from keepm.index import catalog as index_catalog
-from keepm.index import graph
+from keepm.index import graph, mentions
 from keepm.index.graph import Direction
 from keepm.index.rows import NoteRow
 from keepm.model.handoff import Handoff
@@ -37,6 +38,8 @@ from keepm.operations.vault import Vault
 
 _PINNED = 5
 _HOPS_FROM = 3
+_MENTIONED = 3
+_NAMED_IN_ONE = 10  # notes that one text may name before those that are shown anyway are left out
 _LEAST_TEXT = 160
 _MOST_TEXT = 1500
 _HANDOFF_KEY = len(',"handoff":,"omitted":1000')  # what comes with the value, and with no item
@@ -59,7 +62,7 @@ def context(
     if reason == "no_match":
         reason, hidden = withheld.why_none(vault)
     counts = waiting.summary(vault)
-    hints = retrieval.conflict_hints(vault)
+    hints = retrieval.conflict_hints(vault, [each.row for each in candidates])
     answer = ContextAnswer(
         notice=answers.NOTICE,
         project=vault.visibility.project_id,
@@ -107,6 +110,10 @@ def _candidates(
         for hit in result.hits[:_HOPS_FROM]:
             for candidate in _related(vault, hit.note):
                 chosen.setdefault(candidate.row.id, candidate)
+        for candidate in _mentioned(
+            vault, query, [h.note for h in result.hits[:_HOPS_FROM]], chosen
+        ):
+            chosen.setdefault(candidate.row.id, candidate)
         if not result.hits:
             reason = "no_match" if result.used_terms else "no_usable_words"
     return list(chosen.values()), weak, reason
@@ -128,6 +135,19 @@ def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:
             for target in index_catalog.find(vault.database, link.id, vault.visibility):
                 if target.status == "active":
                     yield _Candidate(target, f"{link.relation} of {row.name}", "")
+
+
+def _mentioned(
+    vault: Vault, query: str, rows: Sequence[NoteRow], without: Collection[str]
+) -> list[_Candidate]:
+    """Return the first few notes that the query, or the text of one of these, names in passing."""
+    texts = [("the query", query), *((row.name, f"{row.description}\n{row.body}") for row in rows)]
+    found: dict[str, _Candidate] = {}
+    for where, text in texts:
+        for row in mentions.find(vault.database, text, vault.visibility, limit=_NAMED_IN_ONE):
+            if row.id not in without:
+                found.setdefault(row.id, _Candidate(row, f"mentioned in {where}", ""))
+    return list(found.values())[:_MENTIONED]
 
 
 def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:

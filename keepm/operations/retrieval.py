@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from keepm.index import catalog as index_catalog
-from keepm.index import graph
+from keepm.index import graph, hints
 from keepm.index import search as index_search
-from keepm.index.graph import ConflictHint, Direction, LinkRow
+from keepm.index.graph import Direction, LinkRow
+from keepm.index.hints import ConflictHint
 from keepm.index.rows import NoteRow, ProposalRow
 from keepm.index.search import Hit, Query, SearchResult
 from keepm.model import memory, verification
@@ -68,9 +70,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         _item(vault, hit, waiting.get(hit.note.id), explain=wanted.explain) for hit in result.hits
     ]
     reason, hidden = (None, None) if result.total else _why_empty(vault, wanted, result)
-    hints = conflict_hints(vault)
-    shown = {item.id for item in items}
-    hints = [hint for hint in hints if shown.intersection(hint.ids)]
+    conflicts = conflict_hints(vault, [hit.note for hit in result.hits])
     return SearchAnswer(
         notice=answers.NOTICE,
         items=items,
@@ -84,7 +84,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         withheld=hidden,
         searched=None if items else result.searched,
         did_you_mean=list(result.did_you_mean) or None,
-        conflict_hints=hints or None,
+        conflict_hints=conflicts or None,
     )
 
 
@@ -168,14 +168,15 @@ def source_state(vault: Vault, row: NoteRow) -> str | None:
     return None if state is None else str(state)
 
 
-def conflict_hints(vault: Vault) -> list[Hint]:
-    """Return the hard collisions of names and aliases among active visible notes.
+def conflict_hints(vault: Vault, shown: Sequence[NoteRow]) -> list[Hint]:
+    """Return what may contradict the first of the notes that are shown.
 
-    Without those that a person ruled to be none.
+    Without the pairs that a person ruled to be no conflict.
     """
     limit = _HINTS
+    paths = [row.path for row in shown]
     while True:
-        found = graph.conflict_hints(vault.database, vault.visibility, limit=limit)
+        found = hints.around(vault.database, paths, vault.visibility, limit=limit)
         ruled = verdicts.not_conflicting(vault, [(each.a[0], each.b[0]) for each in found])
         left = [each for each in found if (each.a[0], each.b[0]) not in ruled]
         if len(left) >= _HINTS or len(found) < limit:

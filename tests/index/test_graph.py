@@ -7,7 +7,7 @@ from keepm.index.database import Database
 from keepm.index.graph import Direction, LinkRow, LinkState
 from keepm.index.writing import Batch, apply
 from keepm.model.document import Standing
-from keepm.model.memory import GLOBAL, Scope, Status, Visibility
+from keepm.model.memory import Status, Visibility
 from tests.index.building import GADGETS, WIDGETS, damaged, note, proposal
 from tests.index.conftest import Fill
 
@@ -124,37 +124,3 @@ def test_backlinks_of_a_note_are_those_that_would_break(filled: Fill) -> None:
     db = filled(note("a", "[[b]]"), note("b"), note("c", "[[b]] [[b#part]]"))
     (row,) = catalog.find(db, "b", OWN)
     assert [link.name for link in graph.backlinks_of(db, row, OWN)] == ["a", "c", "c"]
-
-
-# ---- conflict hints --------------------------------------------------------------------------
-
-
-def test_notes_that_answer_to_one_name_in_one_scope_are_hinted_at(filled: Fill) -> None:
-    db = filled(
-        note("ports", id="1", path="Memory/global/1.md"),
-        note("Ports", id="2", path="Memory/global/2.md"),
-        note("other", id="3", aliases=("ports",)),
-    )
-    hints = graph.conflict_hints(db, OWN, 10)
-    assert [(hint.kind, hint.a[0], hint.b[0]) for hint in hints] == [
-        ("name", "2", "1"),
-        ("alias", "2", "3"),
-        ("alias", "1", "3"),
-    ]
-    assert len(graph.conflict_hints(db, OWN, 2)) == 2
-
-
-@pytest.mark.parametrize(("scope", "status"), [(WIDGETS, Status.ACTIVE), (GLOBAL, Status.ARCHIVED)])
-def test_shadowing_and_retired_notes_are_no_conflict(
-    filled: Fill, scope: Scope, status: Status
-) -> None:
-    db = filled(
-        note("ports"), note("Ports", scope=scope, status=status, path=f"Memory/{status}.md")
-    )
-    assert graph.conflict_hints(db, OWN, 10) == []
-
-
-def test_another_project_s_conflicts_are_not_shown(filled: Fill) -> None:
-    db = filled(note("a", scope=GADGETS, aliases=("x",)), note("b", scope=GADGETS, aliases=("x",)))
-    assert graph.conflict_hints(db, OWN, 10) == []
-    assert len(graph.conflict_hints(db, Visibility("gadgets"), 10)) == 1
