@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from keepm.cli import opening, output
 from keepm.operations import answers, status
-from keepm.operations.status import LedgerHead
+from keepm.operations.status import LedgerHead, Status
 from keepm.operations.vault import Vault
 
 _WAYS_OUT = "keepm quarantine list, keepm review --edits"
@@ -40,7 +40,15 @@ def run(args: argparse.Namespace) -> int:
             ("proposals waiting", str(found.pending_proposals)),
             *((("withheld", f"{found.withheld} ({_WAYS_OUT})"),) if found.withheld else ()),
             ("index", found.index_state),
-            ("last deep scan", found.last_checksum_scan or "never"),
+            *((("missing, held", str(found.deletions_held)),) if found.deletions_held else ()),
+            ("last deep scan", _deep_scan(found)),
+            ("vault lies on", found.filesystem.vault),
+            (
+                "index lies on",
+                f"{found.filesystem.index} (journal: {found.filesystem.journal_mode})",
+            ),
+            ("index file", found.filesystem.index_path),
+            *(("warning", each) for each in found.filesystem.warnings or ()),
             ("approval minimum", found.approval_minimum),
             ("health", found.health.state),
             *_problems(vault, found.health.problems),
@@ -57,6 +65,11 @@ def run(args: argparse.Namespace) -> int:
         text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
         output.emit(args, text=text, data=data)
         return output.OK if found.health.state == "ok" else output.FINDINGS
+
+
+def _deep_scan(found: Status) -> str:
+    due = ", due now" if found.deep_scan_due else ""
+    return f"{found.last_checksum_scan or 'never'}{due}"
 
 
 def _problems(vault: Vault, number: int) -> Iterator[tuple[str, str]]:

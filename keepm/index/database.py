@@ -78,11 +78,12 @@ class Database:
         database._make_fit()
         return database
 
-    def renew(self) -> None:
+    def renew(self, *, discard: bool = False) -> None:
         """Set the file aside as damaged and start an empty one; `fresh` is true then.
 
         For the caller that met `IndexUnavailable` with `damaged` in its details. If another
-        process renewed it meanwhile, that file is taken instead.
+        process renewed it meanwhile, that file is taken instead. `discard` a sound file that is
+        only to be filled anew.
 
         Raises:
             IndexUnavailable: the folder can't be written.
@@ -90,7 +91,7 @@ class Database:
         with self._write_lock:
             self._drop_connections()
             if self._file is not None and _file_number(self.path) == self._file:
-                _set_aside(self.path)
+                _delete(self.path) if discard else _set_aside(self.path)
             self._make_fit()
 
     def check(self) -> None:

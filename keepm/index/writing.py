@@ -24,6 +24,7 @@ from keepm.index.database import Database
 from keepm.index.entries import Entry as Entry
 from keepm.index.entries import FileRow as FileRow
 from keepm.index.handmade import HandEdit
+from keepm.index.lookalikes import Lookalike
 from keepm.index.rows import storable
 from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
@@ -42,6 +43,7 @@ class Batch:
     skipped: tuple[FileRow, ...] = ()
     removed: tuple[str, ...] = ()
     touched: tuple[FileRow, ...] = ()  # new stamps on the bytes that are indexed already
+    lookalikes: tuple[Lookalike, ...] = ()  # of entries and skipped files with a copy's name
     versions: tuple[VersionRow, ...] = ()  # what the ledgers tell that the index didn't know
     rulings: tuple[RulingRow, ...] = ()  # likewise
     anew: bool = False  # whether `versions` and `rulings` are all that the ledgers tell
@@ -136,6 +138,7 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     for row in batch.skipped:
         _forget(connection, row.path)
         _store_file(connection, row)
+    lookalikes.store(connection, batch.lookalikes)
     for row in batch.touched:
         _restamp(connection, row)
     frequencies.adjust(connection, tally, frequencies.tally(connection, paths))
@@ -187,6 +190,7 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
     known = connection.execute("DELETE FROM files WHERE path = ?", (_path_value(path),)).rowcount
     if not known:
         return
+    lookalikes.forget(connection, path)
     text = storable(path)
     row = connection.execute("SELECT number FROM all_notes WHERE path = ?", (text,)).fetchone()
     if row is None:
@@ -203,11 +207,11 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
         "DELETE FROM links WHERE number = ?",
         "DELETE FROM supersessions WHERE number = ?",
         "DELETE FROM likenesses WHERE number = ?",
+        "DELETE FROM parameters WHERE number = ?",
         "DELETE FROM terms WHERE rowid = ?",
     ):
         connection.execute(statement, row)
 
-        "DELETE FROM parameters WHERE number = ?",
 
 def _path_value(path: str) -> str | bytes:
     """Keep a path as it is, also one that isn't valid Unicode on disk."""

@@ -5,6 +5,7 @@ The greeting needs neither tools nor vault: what only they need is imported when
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -80,12 +81,13 @@ class Session:
         Raises:
             KeepMError: it can't be opened; the next call tries again.
         """
-        from keepm.operations import sync
+        from keepm.operations import keeping, sync
 
         with self._opening:
             if self._vault is None:
                 vault = self._open()
                 sync.start(vault)
+                keeping.start(vault, say=_tell_owner)
                 self._vault = vault
             return self._vault
 
@@ -134,6 +136,11 @@ class Session:
             session=self._session_id,
             agreed=None if word is None else word.agreed,
         )
+
+
+def _tell_owner(text: str) -> None:
+    sys.stderr.write(f"keepm: {text}\n")  # for the host's log
+    sys.stderr.flush()
 
 
 def _printable(text: str) -> str:

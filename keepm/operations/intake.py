@@ -6,20 +6,22 @@ What differs from what the index knew is noted as a hand edit; whether it is one
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from keepm.errors import KeepMError, LimitExceeded, NotFound
+from keepm.index import lookalikes
 from keepm.index.handmade import HandEdit
+from keepm.index.lookalikes import Lookalike
 from keepm.index.writing import Batch, Entry, FileRow
 from keepm.markdown import documents, memories
-from keepm.model import layout
+from keepm.model import copies, layout
 from keepm.model.checksum import Checksum
-from keepm.model.document import Document
+from keepm.model.document import Damaged, Document
 from keepm.model.links import WikiLink
 from keepm.model.memory import Memory
 from keepm.operations.news import News
 from keepm.operations.vault import Vault
-from keepm.store import reader
+from keepm.store import history, reader
 from keepm.store.reader import FileState
 
 _BATCH = 200
@@ -36,9 +38,10 @@ def is_proven(state: FileState, row: FileRow | None) -> bool:
     )
 
 
-def edit(path: str, row: FileRow | None) -> HandEdit:
+def edit(path: str, row: FileRow | None, *, review: bool = False) -> HandEdit:
     """Note that a file isn't what the index knew; whether a person did it is judged later."""
-    return HandEdit(path, row.checksum if row is not None and row.reason is None else None)
+    before = row.checksum if row is not None and row.reason is None else None
+    return HandEdit(path, before, review=review)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +50,28 @@ class OnRecord:
 
     versions: frozenset[str]
     documents: frozenset[str]
+    kept: frozenset[str] | None = None  # by digest, where hand edits are reviewed
 
     def misses(self, entry: Entry) -> bool:
-        """Tell whether a document on record has a version that isn't."""
-        document = entry.document
-        return document.content.id in self.documents and document.checksum.hex not in self.versions
+        """Tell whether a document on record has a version that isn't.
+
+        Where hand edits are reviewed, also whether a vault that has a ledger never saw it:
+        deleting the index lets nothing in.
+        """
+        document, digest = entry.document, entry.document.checksum.hex
+        if digest in self.versions:
+            return False
+        unseen = self.kept is not None and bool(self.versions) and digest not in self.kept
+        return unseen or document.content.id in self.documents
 
 
-def on_record_of(told: News) -> OnRecord:
+def on_record_of(vault: Vault, told: News) -> OnRecord:
     """Return what all events together name."""
+    kept = frozenset(each.digest for each in history.objects(vault.root) if each.size)
     return OnRecord(
         versions=frozenset(row.new for row in told.versions if row.new),
         documents=frozenset(row.object_id for row in told.versions),
+        kept=kept if vault.reviews_edits else None,
     )
 
 
@@ -71,15 +84,19 @@ def batches(
     on_record: OnRecord | None,
 ) -> Iterator[Batch]:
     """Yield the files in batches; `on_record` where there is no index to compare with."""
+    # A copy is told by the note that it is a copy of, so the notes come first.
+    ordered = sorted((s.path for s in unread), key=lambda path: copies.base(path) is not None)
     for start in range(0, len(unread), _BATCH):
         if vault.progress.stopping.is_set():
             return
-        paths = [s.path for s in unread[start : start + _BATCH]]
+        paths = ordered[start : start + _BATCH]
         batch = read_batch(vault, paths, known, scanned_ns)
         if on_record is not None:
             # The first look at a vault finds nothing changed but what the ledgers know better.
             found = (entry.file.path for entry in batch.entries if on_record.misses(entry))
-            batch = replace(batch, edits=tuple(HandEdit(path, None) for path in found))
+            review = vault.reviews_edits
+            edits = tuple(HandEdit(path, None, review=review) for path in found)
+            batch = replace(batch, edits=edits)
         yield batch
         vault.progress.left = max(0, len(unread) - start - _BATCH)
 
@@ -91,46 +108,98 @@ def read_batch(
 
     A file that can't be read becomes a row with its reason.
     """
-    entries: list[Entry] = []
-    skipped: list[FileRow] = []
-    touched: list[FileRow] = []
-    removed: list[str] = []
-    edits: list[HandEdit] = []
+    reading = _Reading(vault, known, scanned_ns)
     for path in paths:
+        reading.take(path)
+    return Batch(
+        entries=tuple(reading.entries),
+        skipped=tuple(reading.skipped),
+        removed=tuple(reading.removed),
+        touched=tuple(reading.touched),
+        lookalikes=tuple(reading.lookalikes),
+        edits=tuple(reading.edits),
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A batch while it grows."""
+
+    vault: Vault
+    known: Mapping[str, FileRow]
+    scanned_ns: int
+    entries: list[Entry] = field(default_factory=list)
+    skipped: list[FileRow] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    touched: list[FileRow] = field(default_factory=list)
+    lookalikes: list[Lookalike] = field(default_factory=list)
+    edits: list[HandEdit] = field(default_factory=list)
+
+    def take(self, path: str) -> None:
+        """Read one file."""
         if layout.place(path) is None:
             if not path.startswith(_NOT_SERVED):
-                skipped.append(unread_row(path, "place", scanned_ns))
-            continue
+                self._skip(path, "place")
+            return
         try:
             data, state = reader.read_with_state(
-                vault.root, path, limit=vault.policy.document_bytes
+                self.vault.root, path, limit=self.vault.policy.document_bytes
             )
         except NotFound:
-            removed.append(path)
-            if path in known:
-                edits.append(edit(path, known[path]))
-            continue
+            self._gone(path)
         except LimitExceeded:
-            skipped.append(unread_row(path, "too_large", scanned_ns))
-            continue
+            # Opened again when its stamps change, and not before.
+            self._skip(path, "too_large", reader.state(self.vault.root, path))
         except KeepMError as error:
-            skipped.append(unread_row(path, error.code, scanned_ns))
-            continue
-        row = known.get(path)
+            self._skip(path, error.code)
+        else:
+            self._read(path, data, state)
+
+    def _read(self, path: str, data: bytes, state: FileState) -> None:
+        row = self.known.get(path)
         checksum = Checksum.of(data).hex
-        file = FileRow(path, state.size, state.mtime_ns, checksum, scanned_ns, None)
-        if row is not None and row.checksum == checksum and row.reason is None:
-            touched.append(file)
-            continue
-        entries.append(entry(path, data, file))
-        edits.append(edit(path, row))
-    return Batch(
-        entries=tuple(entries),
-        skipped=tuple(skipped),
-        removed=tuple(removed),
-        touched=tuple(touched),
-        edits=tuple(edits),
-    )
+        file = FileRow(path, state.size, state.mtime_ns, checksum, self.scanned_ns, None)
+        found = entry(path, data, file) if copies.base(path) is not None else None
+        if found is not None and self._is_copy(found):
+            self.skipped.append(file._replace(reason=lookalikes.REASON))
+        elif row is not None and row.checksum == checksum and row.reason is None:
+            self.touched.append(file)
+        else:
+            self.entries.append(found or entry(path, data, file))
+            self.edits.append(edit(path, row, review=self.vault.reviews_edits))
+
+    def _is_copy(self, found: Entry) -> bool:
+        """Tell whether a file with a copy's name is one, and remember its id."""
+        document = found.document
+        if isinstance(document.content, Damaged):
+            return False  # it has no id of its own
+        place, path = layout.place(document.path), document.path
+        assert place is not None  # `take` has looked
+        scope = place.scope
+        self.lookalikes.append(Lookalike(path, scope, document.content.id))
+        family = lookalikes.holders(self.vault.database, scope, document.content.id)
+        family.update(
+            other.document.path
+            for other in self.entries
+            if other.document.content.id == document.content.id
+        )
+        return path in copies.among({path, *family})
+
+    def _gone(self, path: str) -> None:
+        if reader.is_evicted(self.vault.root, path):
+            self._skip(path, "evicted")
+            return
+        self.removed.append(path)
+        if path in self.known:
+            self.edits.append(edit(path, self.known[path]))
+
+    def _skip(self, path: str, reason: str, state: FileState | None = None) -> None:
+        row = unread_row(path, reason, self.scanned_ns, state)
+        known = self.known.get(path)
+        if known is None or known[1:4] + known[5:] != row[1:4] + row[5:]:
+            self.skipped.append(row)
+        elif state is not None:
+            self.skipped.append(row)  # seen again so much later, its stamps are proven
 
 
 def entry(path: str, data: bytes, file: FileRow) -> Entry:
@@ -147,6 +216,9 @@ def _as_memory(document: object) -> Document[Memory]:
     return document
 
 
-def unread_row(path: str, reason: str, scanned_ns: int) -> FileRow:
-    """Return what the index remembers of a file that can't be served."""
-    return FileRow(path, 0, 0, "", scanned_ns, reason)
+def unread_row(path: str, reason: str, scanned_ns: int, state: FileState | None = None) -> FileRow:
+    """Return what the index remembers of a file that can't be served; `state` if it won't be
+    looked into again before that changes."""
+    if state is None:
+        return FileRow(path, 0, 0, "", scanned_ns, reason)
+    return FileRow(path, state.size, state.mtime_ns, "", scanned_ns, reason)

@@ -231,6 +231,7 @@ def preview(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Plan:
 @contextmanager
 def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
     """Hold the vault's lock, recovered; yield the paths that wait for the owner."""
+    vault.require_writable()
     if not vault.root.paths.memory.is_dir():
         raise RootUnavailable(
             "the vault's Memory folder isn't there",

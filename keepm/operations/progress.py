@@ -13,6 +13,7 @@ class IndexState(StrEnum):
     CURRENT = "current"
     CATCHING_UP = "catching_up"  # some changed files are not read yet
     REBUILDING = "rebuilding"  # a new index is being filled
+    HELD = "deletions_held"  # many notes are missing; answers still tell of them
     UNAVAILABLE = "root_unavailable"  # the vault can't be seen; answers are of the last look
 
 
@@ -25,6 +26,11 @@ class Progress:
     ended: float | None = None  # monotonic seconds at the end of the last complete pass
     took: float = 0.0  # seconds of the last complete pass
     rebuilding: bool = False
+    held: int = 0  # files missing that are not taken for deleted yet
+    seen_at: str | None = None  # when the last complete look at the files ended (RFC 3339, UTC)
+    watch: str = "off"  # how changes are met between two looks, for status
+    # The thread that watches the folders and keeps the time of deep passes.
+    keeper: threading.Thread | None = None
     # One pass at a time; a second thread that wants one waits for the first.
     passing: threading.Lock = field(default_factory=threading.Lock)
     worker: threading.Thread | None = None
@@ -33,8 +39,8 @@ class Progress:
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:
-        """Ask a background pass to end and wait for it."""
+        """Ask the background threads to end and wait for them."""
         self.stopping.set()
-        worker = self.worker
-        if worker is not None and worker is not threading.current_thread():
-            worker.join(timeout=5)
+        for thread in (self.keeper, self.worker):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(timeout=5)

@@ -43,7 +43,7 @@ def record(vault: Vault) -> bool:
 
     A busy lock or a vault that can't be written leaves them for the next time: reading goes on.
     """
-    if not handmade.pending(vault.database, 1):
+    if vault.read_only is not None or not handmade.pending(vault.database, 1):
         return False
     try:
         with lock.hold(vault.root.paths, surface=SURFACE, timeout=0, now=vault.now()):

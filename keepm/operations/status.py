@@ -9,6 +9,7 @@ from keepm import __version__
 from keepm.index import catalog
 from keepm.index import withheld as index_withheld
 from keepm.operations import anchoring, sync
+from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import ledger, transaction
 
@@ -28,6 +29,22 @@ class LedgerHead:
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """What vault and index lie on, and how the index is kept.
+
+    `watch` says how changes are met between two looks at the files: `events`, `polling: why`, or
+    `off` in a command.
+    """
+
+    vault: str
+    index: str
+    index_path: str
+    journal_mode: str
+    watch: str
+    warnings: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     version: str
     project: str | None
@@ -40,6 +57,7 @@ class Status:
     health: Health
     ledger_head: LedgerHead
     host_confirmation: str
+    filesystem: Storage
     ledger_last_known: LedgerHead | None = None  # said when the ledger no longer holds it
     last_checksum_scan: str | None = None
     recovery_pending: list[str] | None = None
@@ -71,15 +89,30 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
         last_checksum_scan=vault.database.get_meta("last_checksum_scan"),
         deep_scan_due=sync.deep_due(vault),
         approval_minimum=vault.settings.approval_minimum,
-        health=Health("degraded" if problems or waiting or lost else "ok", problems),
+        health=Health(
+            "degraded" if problems or waiting or lost or vault.progress.held else "ok", problems
+        ),
         ledger_head=LedgerHead(head.sequence, head.hash),
         ledger_last_known=LedgerHead(known.sequence, known.hash) if known else None,
         host_confirmation="elicitation" if host_can_ask else "proposal-protocol",
+        filesystem=_storage(vault),
         recovery_pending=waiting or None,
         deletions_held=vault.progress.held or None,
         stale_since=vault.progress.seen_at if state is IndexState.UNAVAILABLE else None,
         withheld=index_withheld.counts(vault.database, vault.visibility).total() or None,
         setup=None if vault.identity.project_id else vault.identity.reason,
+    )
+
+
+def _storage(vault: Vault) -> Storage:
+    where = vault.placement
+    return Storage(
+        vault=where.vault.label,
+        index="temporary, in this process only" if vault.temporary else where.index.label,
+        index_path=_shown(vault.database.path),
+        journal_mode=vault.database.journal_mode,
+        watch=vault.progress.watch,
+        warnings=where.warnings or None,
     )
 
 
@@ -89,8 +122,8 @@ def problem_paths(vault: Vault, *, limit: int) -> list[str]:
 
 
 def _shown(root: Path) -> str:
-    """Return the vault's place with the home folder as `~`."""
+    """Return a place with the home folder as `~`."""
     try:
         return f"~/{root.relative_to(Path.home()).as_posix()}"
-    except ValueError:
+    except (ValueError, RuntimeError):  # elsewhere, or there is no home folder
         return str(root)

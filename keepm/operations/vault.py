@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -12,21 +14,22 @@ from typing import Protocol
 
 from keepm import config
 from keepm.config import Policy, Settings
-from keepm.errors import ConfigurationError
+from keepm.errors import ConfigurationError, IndexUnavailable
 from keepm.index.database import Database
 from keepm.model.approval import ApprovalRule, Channel, Minimum
 from keepm.model.checksum import Checksum
 from keepm.model.identity import parse_project_id
 from keepm.model.memory import Scope, Visibility
-from keepm.operations import projects
+from keepm.operations import placement, projects
+from keepm.operations.placement import Placement
 from keepm.operations.places import index_path as index_path
 from keepm.operations.places import vault_id as vault_id
 from keepm.operations.progress import Progress
 from keepm.operations.projects import Identity
+from keepm.operations.worktree import Relocations
 from keepm.store.disk import OSDisk
 from keepm.store.paths import VaultPaths
 from keepm.store.transaction import Root
-from keepm.operations.worktree import Relocations
 from keepm.tokens import DiagnosisTokens, PlanTokens, ReadTokens
 
 
@@ -72,17 +75,18 @@ class Vault:
     plans: PlanTokens
     diagnoses: DiagnosisTokens
     approval: ApprovalRule
+    placement: Placement
     clock: Clock = field(default_factory=SystemClock)
     progress: Progress = field(default_factory=Progress)
-
-    def now(self) -> str:
-        """Return the time as the vault writes it (RFC 3339, UTC, seconds)."""
-        return self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     relocations: Relocations = field(default_factory=Relocations)
     # Why nothing can be changed by this process; reading goes on.
     read_only: str | None = None
     # The index of this process only, where the data folder can't be written.
     temporary: Path | None = None
+
+    def now(self) -> str:
+        """Return the time as the vault writes it (RFC 3339, UTC, seconds)."""
+        return self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     @property
     def reviews_edits(self) -> bool:
@@ -100,6 +104,18 @@ class Vault:
     def new_token(self) -> str:
         """Return a secret that nobody can guess."""
         return _secret()
+
+    def require_writable(self) -> None:
+        """Let a change pass.
+
+        Raises:
+            ConfigurationError: this machine's data folder can't be written.
+        """
+        if self.read_only is not None:
+            raise ConfigurationError(
+                f"nothing can be changed: {self.read_only}",
+                hint="Restore write access to that folder, or set XDG_DATA_HOME to another one.",
+            )
 
     def scope(self, label: str) -> Scope:
         """Turn `global` or `project` into the scope it means for this server.
@@ -120,6 +136,8 @@ class Vault:
         """Close the index; the notes need no closing."""
         self.progress.stop()
         self.database.close()
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def writer_id(settings: Settings) -> str:
@@ -144,7 +162,7 @@ def writer_id(settings: Settings) -> str:
             fresh.unlink()
     except OSError as error:
         raise ConfigurationError(
-            f"{settings.data_dir} can't be written: {error.strerror or error}",
+            f"the data folder can't be written ({error.strerror or type(error).__name__})",
             hint="Restore write access to that folder, or set XDG_DATA_HOME to another one.",
         ) from error
     return _read_writer_id(path)
@@ -155,7 +173,7 @@ def _read_writer_id(path: Path) -> str:
         return str(uuid.UUID(path.read_text("ascii").strip()))
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"{path} can't be read as this machine's id",
+            "the file `writer-id` in the data folder can't be read as this machine's id",
             hint="Delete that file; a new id is made, with a ledger of its own.",
         ) from error
 
@@ -181,23 +199,76 @@ def open_vault(
         chosen = parse_project_id(project_id)
         if chosen != identity.project_id:
             identity = _elsewhere(settings, chosen)
+    where = placement.look(settings)
+    writer, read_only = _writer(settings)
+    database, temporary = _index(settings, where)
     return Vault(
         settings=settings,
         policy=config.load_policy(),
         identity=identity,
         visibility=Visibility(identity.project_id, everything=everything),
-        root=Root(paths=VaultPaths(settings.root), disk=OSDisk(), writer_id=writer_id(settings)),
-        database=Database.open(
-            index_path(settings),
-            vault_id=vault_id(settings),
-            journal_mode=settings.sqlite_journal_mode,
-        ),
+        root=Root(paths=VaultPaths(settings.root), disk=OSDisk(), writer_id=writer),
+        database=database,
         tokens=ReadTokens(seconds=time.monotonic, secret=_secret),
         plans=PlanTokens(seconds=time.monotonic, secret=_secret),
         diagnoses=DiagnosisTokens(seconds=time.monotonic, secret=_secret),
         approval=approval_rule(settings),
+        placement=where,
         clock=clock or SystemClock(),
+        read_only=read_only,
+        temporary=temporary,
     )
+
+
+def _writer(settings: Settings) -> tuple[str, str | None]:
+    """Return this machine's id as a writer, or one that must not write and why."""
+    try:
+        return writer_id(settings), None
+    except ConfigurationError as error:
+        return str(uuid.uuid4()), error.message  # noqa: TID251
+
+
+def _index(settings: Settings, where: Placement) -> tuple[Database, Path | None]:
+    """Open the index; one for this process alone where the data folder can't be written.
+
+    Raises:
+        IndexUnavailable: that can't be made either.
+    """
+    path = index_path(settings)
+    temporary = None if _is_writable(path) else _temporary_folder()
+    try:
+        database = Database.open(
+            path if temporary is None else temporary / path.name,
+            vault_id=vault_id(settings),
+            journal_mode=where.journal_mode,
+        )
+    except IndexUnavailable:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return database, temporary
+
+
+def _is_writable(path: Path) -> bool:
+    """Tell whether the index can be kept at its place, as far as permissions say."""
+    if path.exists() and not os.access(path, os.W_OK):
+        return False
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _temporary_folder() -> Path:
+    import tempfile  # hardly ever needed
+
+    try:
+        return Path(tempfile.mkdtemp(prefix="keepm-index-"))
+    except OSError as error:
+        raise IndexUnavailable(
+            "neither the data folder nor the folder for temporary files can be written",
+            hint="Restore write access to one of them; the notes themselves are unaffected.",
+        ) from error
 
 
 def _elsewhere(settings: Settings, project_id: str) -> Identity:

@@ -1,0 +1,79 @@
+"""What is gone from a vault all at once isn't taken for deleted until that is certain.
+
+An unmounted disk, a sync program that begins anew and a slip of the hand look alike: many notes
+are missing. The index keeps them, no event calls them deleted, and answers say so, until a deep
+pass that comes later finds the same or the owner lets the index follow the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepm.errors import RootUnavailable
+from keepm.index.writing import FileRow
+from keepm.operations.vault import Vault
+
+SINCE = "held_since"
+_LEAST = 10
+_SHARE = 5  # one in so many
+_CERTAIN_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Files that the index knows and a walk didn't meet: those let go, and those held back."""
+
+    gone: tuple[str, ...]
+    held: tuple[str, ...] = ()
+
+
+def refuse_empty(vault: Vault, known: Mapping[str, FileRow], present: Collection[str]) -> None:
+    """Refuse to take an empty folder for a vault whose notes were all deleted.
+
+    A person who deletes every note leaves KeepM's own records; an unmounted disk leaves nothing.
+
+    Raises:
+        RootUnavailable: there is nothing where there were notes.
+    """
+    if not present and known and vault.root.disk.state(vault.root.paths.records) is None:
+        raise RootUnavailable(
+            "the vault's Memory folder is empty",
+            hint="Check that the right folder is mounted; nothing was treated as deleted.",
+        )
+
+
+def judge(
+    vault: Vault,
+    missing: tuple[str, ...],
+    known: Mapping[str, FileRow],
+    arrived: Collection[str],
+    *,
+    deep: bool,
+    certain: bool,
+) -> Missing:
+    """Part what is missing into what is gone and what is held back.
+
+    `arrived` are the checksums met at other paths: what moved is no loss. A deep pass that comes
+    a while after the first look which missed them agrees with it; `certain` needs no such look.
+    """
+    lost = [
+        path
+        for path in missing
+        if known[path].reason is None and known[path].checksum not in arrived
+    ]
+    documents = sum(1 for row in known.values() if row.reason is None)
+    few = len(lost) < _LEAST or len(lost) * _SHARE <= documents
+    if certain or few or (deep and _is_old(vault)):
+        return Missing(missing)
+    held = frozenset(lost)
+    return Missing(tuple(path for path in missing if path not in held), tuple(lost))
+
+
+def _is_old(vault: Vault) -> bool:
+    since = vault.database.get_meta(SINCE)
+    if not since:
+        return False
+    passed = vault.clock.now() - datetime.fromisoformat(since)
+    return passed.total_seconds() >= _CERTAIN_SECONDS

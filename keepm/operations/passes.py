@@ -1,0 +1,247 @@
+"""One pass over the vault: what changed by hand, elsewhere, or before a crash, into the index.
+
+A quick pass compares size and modification time with what the index remembers; a deep pass
+compares checksums, beside answers and writers. Files whose stamp is as young as the scan that
+recorded it are unproven (git calls them racily clean) and are hashed again by the next quick pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from keepm.errors import KeepMError, RootUnavailable
+from keepm.index import lookalikes, writing
+from keepm.index.writing import Batch, FileRow
+from keepm.model.checksum import Checksum
+from keepm.operations import anchoring, holding, intake, news
+from keepm.operations.progress import IndexState
+from keepm.operations.vault import Vault
+from keepm.store import reader
+from keepm.store.reader import FileState, Skipped
+
+_DEEP_AT_ONCE = 50  # files a deep pass compares before it lets others go first
+_DEEP_PAUSE_SECONDS = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one look at the files found."""
+
+    seen: int
+    read: int
+    removed: int
+    skipped: int
+    held: int = 0  # missing, and not taken for deleted yet
+
+
+def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pass:
+    """Bring the index up to the files; safe beside writers in this and other processes.
+
+    A deep pass compares checksums too, for files whose stamps say nothing changed. `certain`:
+    the owner says that what is missing is deleted, however much it is.
+
+    Raises:
+        RootUnavailable: the vault isn't there; nothing is taken for deleted.
+        IndexUnavailable: the index can't be written.
+    """
+    progress = vault.progress
+    with progress.passing:
+        began = time.monotonic()
+        progress.rebuilding = vault.database.get_meta("filled") is None
+        progress.state = IndexState.REBUILDING if progress.rebuilding else IndexState.CATCHING_UP
+        try:
+            result = _look(vault, deep=deep, certain=certain)
+        except RootUnavailable:
+            progress.state = IndexState.UNAVAILABLE
+            progress.ended = time.monotonic()
+            raise
+        progress.state = IndexState.HELD if result.held else IndexState.CURRENT
+        progress.left, progress.held = 0, result.held
+        progress.rebuilding = False
+        progress.seen_at = vault.now()
+        progress.ended = time.monotonic()
+        progress.took = progress.ended - began
+    return _compare(vault, result) if deep else result
+
+
+def _compare(vault: Vault, quick: Pass) -> Pass:
+    """Compare every file's checksum with the index, after a quick pass.
+
+    Beside everything else: nobody waits for it, and between a few files it lets others go first.
+    """
+    progress = vault.progress
+    rows = [row for row in writing.files(vault.database).values() if row.checksum]
+    late: list[str] = []
+    for number, row in enumerate(rows, start=1):
+        if not _holds(vault, row):
+            late.append(row.path)
+        if number % _DEEP_AT_ONCE == 0 and progress.stopping.wait(_DEEP_PAUSE_SECONDS):
+            return quick
+    if late:
+        refresh_paths(vault, late)
+    _put_meta(vault, {"last_checksum_scan": vault.now()})
+    return replace(quick, read=quick.read + len(late))
+
+
+def _holds(vault: Vault, row: FileRow) -> bool:
+    """Tell whether a file still has the bytes that the index knows."""
+    try:
+        data = reader.read(vault.root, row.path, limit=vault.policy.document_bytes)
+    except KeepMError:
+        return False
+    return Checksum.of(data).hex == row.checksum
+
+
+def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
+    told = news.read(vault)  # before the walk: what is written meanwhile counts as unseen
+    if told.versions or told.rulings or told.anew:
+        # And before the files: what is withheld is so from its first row on. How far the ledgers
+        # were read is said with the files only.
+        writing.apply(
+            vault.database, Batch(versions=told.versions, rulings=told.rulings, anew=told.anew)
+        )
+    known = writing.files(vault.database)
+    scanned_ns = time.time_ns()
+    unread: list[FileState] = []
+    skipped: list[FileRow] = []
+    present: set[str] = set()
+    for item in reader.walk(vault.root, expect_memory=True):
+        present.add(item.path)
+        row = known.get(item.path)
+        if isinstance(item, Skipped):
+            if row is None or row.reason != item.reason or item.reason == "unreadable":
+                skipped.append(intake.unread_row(item.path, item.reason, scanned_ns))
+        elif not intake.is_proven(item, row):
+            unread.append(item)
+    holding.refuse_empty(vault, known, present)
+    # What lies in a folder that denies access is unknown, not gone.
+    closed = tuple(f"{row.path}/" for row in skipped if row.reason == "unreadable")
+    missing = tuple(p for p in known if p not in present and not p.startswith(closed))
+    vault.progress.left = len(unread)
+    if unread and not vault.progress.rebuilding:
+        vault.progress.state = IndexState.CATCHING_UP
+    written: list[FileRow] = []
+    on_record = intake.on_record_of(vault, told) if vault.progress.rebuilding else None
+    batches = _noting(
+        intake.batches(vault, unread, known, scanned_ns=scanned_ns, on_record=on_record), written
+    )
+    if vault.progress.rebuilding:
+        writing.rebuild(vault.database, batches)
+    else:
+        for batch in batches:
+            writing.apply(vault.database, batch)
+    _settle(vault, written)
+    if vault.progress.stopping.is_set() and vault.progress.left:
+        return Pass(len(present), 0, 0, len(skipped))  # the next start reads the rest
+    lost = holding.judge(
+        vault, missing, known, {row.checksum for row in written}, deep=deep, certain=certain
+    )
+    removed = lost.gone
+    meta = {"filled": "1", **(told.marks or {}), **_held_since(vault, lost.held)}
+    gone = () if vault.progress.rebuilding else tuple(intake.edit(p, known[p]) for p in removed)
+    if skipped or removed or any(vault.database.get_meta(k) != v for k, v in meta.items()):
+        writing.apply(
+            vault.database,
+            Batch(
+                skipped=tuple(skipped),
+                removed=removed,
+                edits=gone,
+                meta=meta,
+            ),
+        )
+    if told.marks:
+        anchoring.advance_others(vault)
+    if unread or skipped or removed:
+        _settle_copies(vault)
+    return Pass(len(present), len(unread), len(removed), len(skipped), len(lost.held))
+
+
+def _held_since(vault: Vault, held: Sequence[str]) -> dict[str, str]:
+    """Remember since when files are held back; an empty value says that none are."""
+    known = vault.database.get_meta(holding.SINCE)
+    if held:
+        return {holding.SINCE: known or vault.now()}
+    return {holding.SINCE: ""} if known else {}
+
+
+def _put_meta(vault: Vault, meta: dict[str, str]) -> None:
+    writing.apply(vault.database, Batch(meta=meta))
+
+
+def _settle_copies(vault: Vault) -> None:
+    """Keep out what became a copy of a note, and take in what is none any more."""
+    for _ in range(2):
+        late = lookalikes.unsettled(vault.database)
+        if not late:
+            return
+        known = writing.file_rows(vault.database, late)
+        writing.apply(vault.database, intake.read_batch(vault, late, known, time.time_ns()))
+
+
+def _noting(batches: Iterable[Batch], written: list[FileRow]) -> Iterator[Batch]:
+    for batch in batches:
+        yield batch
+        written.extend(entry.file for entry in batch.entries)
+
+
+def _settle(vault: Vault, written: Sequence[FileRow]) -> None:
+    """Read again what changed while it was on its way into the index.
+
+    Without this, a writer's newer row could be replaced by the version read before it.
+    """
+    for _ in range(3):
+        late = [row.path for row in written if _moved_on(vault, row)]
+        if not late:
+            return
+        batch = intake.read_batch(vault, late, {row.path: row for row in written}, time.time_ns())
+        writing.apply(vault.database, batch)
+        written = [entry.file for entry in batch.entries]
+
+
+def _moved_on(vault: Vault, row: FileRow) -> bool:
+    state = reader.state(vault.root, row.path)
+    return state is None or (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
+
+
+def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
+    """Bring the index up to these files, which may have been changed by hand."""
+    wanted = list(dict.fromkeys(paths))
+    there = [path for path in wanted if reader.state(vault.root, path) is not None]
+    if len(there) < len(wanted) and not vault.progress.held:
+        # One missing file may be many: only a look at all of them can tell.
+        with contextlib.suppress(RootUnavailable):
+            reconcile(vault)
+    if not there:
+        return
+    known = writing.file_rows(vault.database, there)
+    batch = intake.read_batch(vault, there, known, time.time_ns())
+    writing.apply(vault.database, batch)
+    _settle(vault, [entry.file for entry in batch.entries])
+    _settle_copies(vault)
+
+
+def take_up(vault: Vault, paths: Iterable[str]) -> None:
+    """Bring the index up to what a mutation wrote, its ledger event included.
+
+    The caller holds the vault's lock: only then are these paths all that the ledger's news is
+    about, and the next retrieval needn't look at the whole vault.
+    """
+    told = news.read(vault)
+    batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns())
+    writing.apply(
+        vault.database,
+        replace(
+            batch,
+            versions=told.versions,
+            rulings=told.rulings,
+            anew=told.anew,
+            meta=told.marks or {},
+            edits=(),
+        ),
+    )
+    _settle_copies(vault)
+    if told.marks:
+        anchoring.advance(vault)

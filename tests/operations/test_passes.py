@@ -1,0 +1,165 @@
+"""Quick and deep passes: what each proves, and that neither holds answers up."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from keepm.index import writing
+from keepm.operations import memories, resyncing, retrieval, status, sync
+from keepm.operations.retrieval import Wanted
+from keepm.operations.vault import Vault
+from keepm.store.disk import OSDisk
+from tests.operations.support import AGENT, FixedClock, Machine, Opening, claim, look
+from tests.operations.world import contents
+
+CASE = Path(__file__).parents[1] / "cases/32-racy-edit/input"
+HERE = "Memory/projects/widgets"
+OLD = 1_700_000_000_000_000_000  # nanoseconds: a stamp that proves what it says
+
+
+def text(name: str) -> bytes:
+    return (CASE / name).read_bytes().replace(b"\ntitle: ", b"\nname: ")
+
+
+def test_an_edit_of_one_size_within_one_stamp_is_met_by_the_quick_pass(
+    vault: Vault, machine: Machine
+) -> None:
+    """Case 32, steps 1 and 2: an entry as young as the scan is unproven."""
+    assert len(json.loads((CASE / "steps.json").read_text())) == 4
+    path = machine.put(f"{HERE}/racy.md", text("v1.md"))
+    seen = path.stat().st_mtime_ns
+    look(vault)
+    path.write_bytes(text("v2.md"))
+    os.utime(path, ns=(seen, seen))
+    assert sync.reconcile(vault).read == 1
+    assert memories.read(vault, "mem-3201", max_chars=99).part.text == "value is 2222"
+    assert retrieval.search(vault, Wanted("2222")).total == 1
+
+
+def test_an_edit_behind_a_proven_stamp_is_met_by_the_deep_pass(
+    vault: Vault, machine: Machine
+) -> None:
+    """Case 32, step 3."""
+    path = machine.put(f"{HERE}/racy.md", text("v1.md"))
+    os.utime(path, ns=(OLD, OLD))
+    look(vault)
+    path.write_bytes(text("v2.md"))
+    os.utime(path, ns=(OLD, OLD))
+    assert sync.reconcile(vault).read == 0
+    assert retrieval.search(vault, Wanted("2222")).items == []
+    assert sync.reconcile(vault, deep=True).read == 1
+    assert retrieval.search(vault, Wanted("2222")).total == 1
+    assert status.status(vault).last_checksum_scan == vault.now()
+
+
+def test_touching_files_writes_no_document_again(vault: Vault, machine: Machine) -> None:
+    """Case 32, step 4."""
+    for number in range(200):
+        machine.put(f"{HERE}/n{number}.md", f"---\nname: n{number}\n---\ntext {number}\n")
+    look(vault)
+    with vault.database.reading() as connection:
+        (last,) = connection.execute("SELECT max(rowid) FROM terms_docsize").fetchone()
+    for path in (machine.root / HERE).glob("n*.md"):
+        os.utime(path, ns=(OLD, OLD))
+    look(vault)
+    with vault.database.reading() as connection:
+        assert connection.execute("SELECT max(rowid) FROM terms_docsize").fetchone() == (last,)
+    assert {row.mtime_ns for row in writing.files(vault.database).values()} == {OLD}
+    assert sync.reconcile(vault).read == 0
+
+
+class Slow(OSDisk):
+    """Waits at each read of a note until it is let on."""
+
+    def __init__(self) -> None:
+        self.reached, self.go = threading.Event(), threading.Event()
+
+    def read(self, path: Path, *, limit: int) -> tuple[bytes, os.stat_result]:
+        if threading.current_thread().name == "deep":
+            self.reached.set()
+            assert self.go.wait(30)
+        return super().read(path, limit=limit)
+
+
+def test_a_deep_pass_holds_up_neither_answers_nor_changes(vault: Vault, machine: Machine) -> None:
+    made = memories.create(vault, AGENT, claim("first"))
+    os.utime(machine.root / made.document.path, ns=(OLD, OLD))
+    look(vault)
+    disk = Slow()
+    slowed = replace(vault, root=replace(vault.root, disk=disk))
+    deep = threading.Thread(
+        target=sync.reconcile, args=(slowed,), kwargs={"deep": True}, name="deep"
+    )
+    deep.start()
+    assert disk.reached.wait(30)
+
+    assert retrieval.search(vault, Wanted("text")).total == 1
+    machine.put(f"{HERE}/by-hand.md", "---\nname: by hand\n---\ntext\n")
+    assert sync.reconcile(vault).read == 1
+    memories.create(vault, AGENT, claim("second"))
+    assert retrieval.search(vault, Wanted("text")).total == 3
+
+    disk.go.set()
+    deep.join(30)
+    assert status.status(vault).last_checksum_scan
+    assert retrieval.search(vault, Wanted("text")).total == 3
+
+
+def test_a_deep_pass_ends_when_the_vault_is_closed(vault: Vault, machine: Machine) -> None:
+    for number in range(120):
+        machine.put(f"{HERE}/n{number}.md", f"---\nname: n{number}\n---\ntext\n")
+    look(vault)
+    vault.progress.stopping.set()
+    sync.reconcile(vault, deep=True)
+    assert vault.database.get_meta("last_checksum_scan") is None
+
+
+def test_a_first_look_that_is_stopped_calls_nothing_a_hand_edit(
+    machine: Machine, opened: Opening
+) -> None:
+    """What it didn't come to is read by the next start, as if it were the first."""
+    for number in range(5):
+        machine.put(f"{HERE}/n{number}.md", f"---\nname: n{number}\n---\ntext\n")
+    vault = opened(machine.folder / "work/widgets")
+    vault.progress.stopping.set()
+    sync.reconcile(vault)
+    assert vault.database.get_meta("filled") is None
+    vault.close()
+
+    again = opened(machine.folder / "work/widgets")
+    look(again)
+    assert retrieval.search(again, Wanted("text")).total == 5
+
+
+def test_a_deep_pass_is_due_after_its_period_and_never_when_it_is_off(
+    machine: Machine, opened: Opening, clock: FixedClock
+) -> None:
+    vault = opened(machine.folder / "work/widgets")
+    assert status.status(vault).deep_scan_due
+    sync.reconcile(vault, deep=True)
+    assert not status.status(vault).deep_scan_due
+    clock.forward(seconds=1799)
+    assert sync.deep_in(vault) == 1.0
+    clock.forward(seconds=1)
+    assert status.status(vault).deep_scan_due
+    machine.configure({"deep_reconcile_seconds": 0})
+    off = opened(machine.folder / "work/widgets")
+    assert not status.status(off).deep_scan_due
+
+
+def test_a_rebuild_keeps_every_answer_and_every_record(vault: Vault, machine: Machine) -> None:
+    made = memories.create(vault, AGENT, claim("first", aliases=("one",)))
+    path = machine.root / made.document.path
+    path.write_bytes(path.read_bytes() + b"\nBy hand.\n")
+    machine.put(f"{HERE}/copy (1).md", path.read_bytes())
+    machine.put(f"{HERE}/broken.md", "---\nname: [\n---\nbroken\n")
+    resyncing.quick(vault)
+    before = contents(vault.database.path)
+    done = resyncing.full(vault)
+    assert done.rebuilt
+    assert contents(vault.database.path) == before
+    assert memories.read(vault, "one", max_chars=99).approved_via == "owner-edit"
