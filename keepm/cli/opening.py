@@ -15,8 +15,8 @@ _KEPT_AT_ONCE = 500
 
 
 @contextmanager
-def vault(args: argparse.Namespace) -> Iterator[Vault]:
-    """Open the vault, look at its files once, and close it at the end.
+def vault(args: argparse.Namespace, *, look: bool = True) -> Iterator[Vault]:
+    """Open the vault, look at its files once unless told not to, and close it at the end.
 
     Raises:
         ConfigurationError: there is no vault yet.
@@ -35,9 +35,10 @@ def vault(args: argparse.Namespace) -> Iterator[Vault]:
         first = opened.database.get_meta("filled") is None
         if first:
             output.say("Reading every note once to build the index …")
-        sync.recover(opened)
-        sync.reconcile(opened)
-        recording.record(opened)
+        if look:
+            sync.recover(opened)
+            sync.reconcile(opened)
+            recording.record(opened)
         yield opened
         if first:  # a server keeps the rest beside its answers
             recording.keep_seen(opened, most=_KEPT_AT_ONCE)

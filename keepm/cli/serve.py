@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from keepm import config
 from keepm.cli import flags, output
+from keepm.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from keepm.config import Settings
     from keepm.operations.vault import Vault
 
 
@@ -28,9 +30,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=run)
 
 
+def _settings(args: argparse.Namespace) -> Settings | None:
+    """Return the settings, or nothing where they are wrong: then every tool says so.
+
+    A server that dies tells its host nothing that a person or a model could act on.
+    """
+    try:
+        return flags.settings(args)
+    except ConfigurationError as error:
+        output.failure(error, as_json=False)
+        return None
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until the input ends; stdout carries the protocol and nothing else."""
-    settings = flags.settings(args)
+    settings = _settings(args)
     if sys.stdin.isatty():
         output.say(
             "keepm is an MCP server: a host starts it and speaks to it on stdin.\n"
@@ -49,10 +63,13 @@ def run(args: argparse.Namespace) -> int:
         def open_here() -> Vault:
             from keepm.operations.vault import open_vault
 
-            return open_vault(settings)
+            # Read anew, so that a mended file needs no new server.
+            return open_vault(settings or flags.settings(args))
 
         server, session = faces.build(
-            open_here, language=settings.language, session_id=secrets.token_hex(16)
+            open_here,
+            language=settings.language if settings else "en",
+            session_id=secrets.token_hex(16),
         )
         gc.freeze()
         gc.enable()

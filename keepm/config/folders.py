@@ -68,3 +68,18 @@ def current_folder() -> Path:
         return Path.cwd()
     except OSError:  # it was deleted, or can't be looked at: nothing there can be a project
         return Path(os.path.abspath(os.sep))  # noqa: PTH100 - Path.absolute would look at it
+
+
+def home_folder() -> Path:
+    """Return the user's home folder.
+
+    Raises:
+        ConfigurationError: there is none, as for a user without an entry and without HOME.
+    """
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise ConfigurationError(
+            "this user has no home folder",
+            hint="Set HOME to a folder for KeepM's settings and data.",
+        ) from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keepm.config.folders import current_folder, expand, parse_root
+from keepm.config.folders import current_folder, expand, home_folder, parse_root
 from keepm.config.values import (
     BY_KIND,
     CHOICES,
@@ -122,7 +122,7 @@ def load(
     """
     flags = dict(overrides or {})
     variables = environment() if environ is None else environ
-    user_home = home or Path.home()
+    user_home = home or home_folder()
     here = working_dir or current_folder()
     path = config_file(variables, user_home)
     document = read_file(path)

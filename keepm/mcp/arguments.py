@@ -97,12 +97,6 @@ def _problem(error: dict[str, Any]) -> dict[str, Any]:
         message = f"must be one of {bounds['expected']}"
     elif kind == "string_too_short":
         message = "must not be empty"
-    elif kind == "string_pattern_mismatch":
-        message = (
-            "must be a date as YYYY-MM-DD"
-            if field.endswith("verified_at")
-            else "must be the 64 hex digits that a read returned"
-        )
     elif kind in ("greater_than_equal", "less_than_equal"):
         word, bound = ("at least", "ge") if kind == "greater_than_equal" else ("at most", "le")
         message = f"must be {word} {bounds[bound]}"

@@ -93,7 +93,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         | MISSING = MISSING,
     ) -> ResolveAnswer:
         """Let one of two contradicting notes give way, as the user ruled: read both, show the
-        dry run's plan, then confirm it."""
+        dry run, then confirm."""
         ruling = Ruling(
             winner=Side(
                 winner_identifier,

@@ -7,6 +7,7 @@ from typing import Any
 from fastmcp import FastMCP
 
 from keepm.mcp import (
+    care_tools,
     conflict_tools,
     handoff_tools,
     inbox_resources,
@@ -25,5 +26,6 @@ def furnish(server: FastMCP[Any], session: Session) -> None:
     conflict_tools.register(server, session)
     inbox_tools.register(server, session)
     handoff_tools.register(server, session)
+    care_tools.register(server, session)
     prompts.register(server, session)
     inbox_resources.register(server, session)

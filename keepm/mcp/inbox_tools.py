@@ -165,7 +165,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         | MISSING = MISSING,
         target_expected_checksum: Annotated[
             str,
-            Field(description="From its full read.", pattern="^[0-9a-f]{64}$"),
+            Field(description="From its full read.", max_length=64),
         ]
         | MISSING = MISSING,
         target_update_token: Annotated[str, Field(description="From that read.", max_length=64)]
@@ -210,15 +210,14 @@ def register(server: FastMCP[Any], session: Session) -> None:
     @tool(server, session, "Prune decided proposals", destroys=True)
     def memory_inbox_prune(
         older_than_days: Annotated[
-            int, Field(description="Decided at least so long ago.", ge=0, le=36500)
+            int, Field(description="Decided so many days ago.", ge=0, le=36500)
         ] = 30,
         dry_run: p.DryRun = True,
         confirm: p.Confirm = False,
-        prune_token: Annotated[str, Field(description="prune_token of the dry run.", max_length=64)]
+        prune_token: Annotated[str, Field(description="From the dry run.", max_length=64)]
         | MISSING = MISSING,
     ) -> PruneAnswer:
-        """Move old promoted and rejected proposals to the trash: first the dry run, then exactly
-        that plan."""
+        """Move old decided proposals to the trash: the dry run first, then exactly that plan."""
         vault = session.vault()
         if dry_run:
             return views.prune_preview(pruning.plan_prune(vault, older_than_days=older_than_days))

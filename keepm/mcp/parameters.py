@@ -25,7 +25,7 @@ def listed(values: list[str] | MISSING) -> tuple[str, ...] | None:
 
 
 Identifier = Annotated[str, Field(description="Id, name or alias.", max_length=240)]
-ExpectedChecksum = Annotated[str, Field(description="From a full read.", pattern="^[0-9a-f]{64}$")]
+ExpectedChecksum = Annotated[str, Field(description="From a full read.", max_length=64)]
 UpdateToken = Annotated[str, Field(description="From that read.", max_length=64)]
 ScopeName = Annotated[Literal["global", "project"], Field(description="Where it belongs.")]
 OnlyScope = Annotated[Literal["global", "project"], Field(description="Only this scope.")]
@@ -62,24 +62,20 @@ Supersedes = Annotated[
     Field(description="Replaced notes.", max_length=12),
 ]
 Pinned = Annotated[bool, Field(description="Always in context.")]
-VerifiedAt = Annotated[
-    str,
-    Field(
-        description="Checked on YYYY-MM-DD.",
-        pattern=r"^([\d-]{10})?$",
-    ),
-]
+VerifiedAt = Annotated[str, Field(description="Checked on YYYY-MM-DD.", max_length=10)]
 AllowSimilar = Annotated[bool, Field(description="User wants both.")]
 Reason = Annotated[str, Field(description="Why remember it.", max_length=600)]
 SourceRef = Annotated[str, Field(description="Where it came up.", max_length=240)]
 Limit = Annotated[int, Field(description="Most items.", ge=1, le=100)]
 Offset = Annotated[int, Field(description="Items to skip.", ge=0, le=1_000_000)]
 CharOffset = Annotated[int, Field(description="Characters to skip.", ge=0, le=10_000_000)]
-BodyChars = Annotated[int, Field(description="Most characters of the body.", ge=1, le=1_000_000)]
-AnswerChars = Annotated[
-    int, Field(description="Most characters of the answer.", ge=500, le=100_000)
+BodyChars = Annotated[
+    int, Field(description="Characters at most, of the body.", ge=1, le=1_000_000)
 ]
+AnswerChars = Annotated[int, Field(description="Characters at most.", ge=500, le=100_000)]
 DryRun = Annotated[bool, Field(description="Only show the plan.")]
-Confirm = Annotated[bool, Field(description="Carry out the plan shown.")]
+Confirm = Annotated[bool, Field(description="Carry it out.")]
+Full = Annotated[bool, Field(description="Rebuild it.")]
+RepairToken = Annotated[str, Field(description="From memory_doctor.", max_length=64)]
 Text = Annotated[str, Field(max_length=2000)]
 Items = list[Annotated[str, Field(max_length=800)]]

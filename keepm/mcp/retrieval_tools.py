@@ -24,7 +24,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
 
     @tool(server, session, "Memory status", reads=True)
     def memory_status() -> Status:
-        """State of the vault, its index, approval rules and ledger. Only when something is odd."""
+        """State of vault, index, approval rules and ledger; when something is odd."""
         return status.status(session.vault(), host_can_ask=can_ask(get_context()))
 
     @tool(server, session, "Context for a task", reads=True)
@@ -32,7 +32,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         query: Annotated[
             str,
             Field(
-                description="The task in a few words; absent: the project's briefing.",
+                description="The task; absent: the project's briefing.",
                 max_length=20000,
             ),
         ]
@@ -86,7 +86,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
         offset: p.Offset = 0,
         explain: Annotated[bool, Field(description="Show score parts.")] = False,
     ) -> SearchAnswer:
-        """Find notes by words in names, aliases, tags, descriptions and bodies."""
+        """Find notes by words."""
         wanted_kind, wanted_language = p.given(kind), p.given(language)
         return retrieval.search(
             session.vault(),

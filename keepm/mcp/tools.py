@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fastmcp import FastMCP
-from fastmcp.tools.base import ToolResult
+from fastmcp.tools.base import Tool, ToolResult
 from mcp_types import InputRequiredResult, ToolAnnotations
 
 from keepm.errors import IndexUnavailable, KeepMError
@@ -44,7 +44,7 @@ def tool(
         answering = _asking(session, function, asks) if asks else _answering(session, function)
         # Given apart, the SDK needn't load a docstring parser to find it.
         description, answering.__doc__ = inspect.getdoc(function), None
-        server.tool(
+        made = Tool.from_function(
             answering,
             title=title,
             description=description,
@@ -57,6 +57,9 @@ def tool(
                 open_world_hint=False,
             ),
         )
+        # The server refuses unknown arguments whether or not the list says so to every agent.
+        made.parameters.pop("additionalProperties", None)
+        server.add_tool(made)
         return function
 
     return register

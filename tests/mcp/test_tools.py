@@ -91,8 +91,15 @@ def test_every_parameter_is_described_and_none_may_be_null(
         text = json.dumps(schema)
         assert "anyOf" not in text
         assert "null" not in text
-    for tool in listed.values():
-        assert tool.input_schema.get("additionalProperties") is False
+
+
+def test_no_tool_takes_what_it_does_not_list(tools: Tools) -> None:
+    """Said by the server's refusal and not in each tool's schema, which every agent pays for."""
+    for tool in tools.listed():
+        assert "additionalProperties" not in tool.input_schema
+        answer = tools.raw(tool.name, {"workspace_path": "/elsewhere"})
+        assert answer.is_error
+        assert answer.problems["workspace_path"] == "invalid_input"
 
 
 def test_every_parameter_is_bounded(listed: dict[str, mcp_types.Tool]) -> None:
