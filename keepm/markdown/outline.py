@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepm.markdown import bodies, header
 from keepm.markdown.header import BOM
 from keepm.markdown.tree import line_at
 
-_KEY = re.compile(r"^(\w+)[ \t]*:[ \t]*([^\r\n]*)", re.M)
 _EMPTY = frozenset({"", "~", "null", "Null", "NULL", "''", '""'})
+
+
+def is_filled(rest: str) -> bool:
+    """Tell whether something stands behind a key on its own line."""
+    return rest not in _EMPTY and rest[0] != "#"
+
+
+def _lines(head: str) -> list[str]:
+    return re.split(r"\r\n|\r|\n", head) if "\r" in head else head.split("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +40,18 @@ class Outline:
         """The line in which the body's text begins: what the model holds as its first."""
         return self._line(self.body_at + len(bodies.leading(self.body)))
 
-    def keys(self) -> dict[str, int]:
-        """Return the plain keys of the top level with their lines, without reading the YAML.
+    def entries(self) -> dict[str, tuple[int, str]]:
+        """Return the keys of the top level with their lines and what stands behind them there.
 
         A key written in quotes isn't met; nobody's text can be mistaken for one but a quoted
         text that goes on at the beginning of a line.
         """
-        return {name: line for name, line, _ in self._entries()}
-
-    def filled(self) -> frozenset[str]:
-        """Return the plain keys that have something behind them on their own line."""
-        return frozenset(name for name, _, rest in self._entries() if rest not in _EMPTY)
-
-    def _entries(self) -> Iterator[tuple[str, int, str]]:
-        line, counted = 2, 0
-        for found in _KEY.finditer(self.head):
-            line += self.head.count("\n", counted, found.start())
-            counted = found.start()
-            yield found[1], line, found[2].rstrip()
+        found: dict[str, tuple[int, str]] = {}
+        for number, line in enumerate(_lines(self.head), start=2):
+            key, colon, rest = line.partition(":")
+            if colon and key.isidentifier() and key not in found:
+                found[key] = (number, rest.strip())
+        return found
 
     def _line(self, position: int) -> int:
         if "\r" in self.text:

@@ -31,7 +31,7 @@ from keepm.model import (
 from keepm.model.diagnosis import Finding
 from keepm.model.document import AnyDocument, Damaged, Severity
 from keepm.model.handoff import Handoff, HandoffStatus
-from keepm.model.memory import Claim, Memory, Status
+from keepm.model.memory import Claim, Memory, Scope, Status
 from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.model.repairs import Facts
 from keepm.model.screening import Mark
@@ -48,6 +48,13 @@ _FROM_PROBLEM = {
     "name": "invalid_name",
 }
 _COMMENT = re.compile(r"^[ \t]*(#[^\n]*)", re.M)
+# Lines of the front matter that can hold nothing to find: ids, dates, words of a closed set.
+_HARMLESS = re.compile(
+    r"^(?:(?:id|supersedes|target_id): *[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?:scope|kind|language|status|pinned|approved_via|origin): *[a-z-]{2,16}"
+    r"|(?:created|updated|verified_at|resolved_at): *'?[0-9T:Z-]{10,20}'?)$\n",
+    re.M,
+)
 # What the front matter's own writing could hide from a look at its text as it stands.
 _WRITTEN_OTHERWISE = ("\\", "`", "~~~", "|", ">")
 
@@ -129,8 +136,15 @@ class _Case:
         return self.cut
 
     @cached_property
-    def keys(self) -> dict[str, int]:
-        return self.outline.keys()
+    def entries(self) -> dict[str, tuple[int, str]]:
+        return self.outline.entries()
+
+    @property
+    def scope(self) -> Scope:
+        content = self.document.content
+        if isinstance(content, Handoff):
+            return Scope(content.project_id)
+        return content.scope if isinstance(content, Damaged) else content.claim.scope
 
     @cached_property
     def parsed(self) -> Parsed:
@@ -194,7 +208,7 @@ class _Case:
         rules_, cut = self.by.policy.screening, self.outline
         if marks := screening.findings(cut.body, rules=rules_):
             yield from self._marks(marks, cut.body_line)
-        head = cut.head
+        head = _HARMLESS.sub("", cut.head)
         if any(sign in head for sign in _WRITTEN_OTHERWISE) or screening.findings(
             head, rules=rules_
         ):
@@ -226,9 +240,9 @@ class _Case:
 
     def _absent(self) -> Iterator[Finding]:
         wanted = _REQUIRED[type(self.document.content)]
-        if damage.place(self.document.path).scope.project_id is not None:
+        if self.scope.project_id is not None:
             wanted |= {"project_id"}
-        if self.outline.filled() >= wanted:
+        if wanted <= {key for key, (_, rest) in self.entries.items() if outline.is_filled(rest)}:
             return
         if missing := repairs.missing_keys(self.facts):
             reason = f"absent: {', '.join(missing)}"
@@ -237,7 +251,8 @@ class _Case:
             yield self._found(repairs.MISSING_DATE, f"absent: {', '.join(dates)}", line=1)
 
     def _line(self, key: str) -> int | None:
-        return self.keys.get(key) or self.parsed.lines.get(key)
+        entry = self.entries.get(key)
+        return entry[0] if entry else self.parsed.lines.get(key)
 
     def _found(
         self,
@@ -258,7 +273,7 @@ class _Case:
             path=document.path,
             line=line,
             subject=self.by.subject(document),
-            scope=damage.place(document.path).scope,
+            scope=self.scope,
             detail=f"{sort} {self._said[f'{code} {sort}']}",
             repairable=code in repairs.REPAIRABLE and self._repairable(code),
             checksum=document.checksum.hex,

@@ -7,7 +7,7 @@ again; findings and documents are those of the caller's scope alone.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from keepm.errors import KeepMError, LimitExceeded, NotFound
@@ -85,8 +85,8 @@ class Survey:
     files: int = 0  # files that were read, of any scope
 
 
-def take(vault: Vault, examiner: Examiner) -> Survey:
-    """Read every file once.
+def take(vault: Vault, examiner: Examiner, *, pause: Callable[[], object] | None = None) -> Survey:
+    """Read every file once; `pause` is called after each, to let others go first.
 
     Raises:
         RootUnavailable: the vault can't be seen.
@@ -94,11 +94,14 @@ def take(vault: Vault, examiner: Examiner) -> Survey:
     """
     survey = Survey()
     known = writing.files(vault.database)
-    for item in reader.walk(vault.root, expect_memory=True):
-        if isinstance(item, Skipped):
-            survey.findings += _left_out(vault, item.path, item.reason)
-        else:
-            _read(vault, examiner, survey, item, known.get(item.path))
+    with vault.root.paths.looking_once():
+        for item in reader.walk(vault.root, expect_memory=True):
+            if isinstance(item, Skipped):
+                survey.findings += _left_out(vault, item.path, item.reason)
+            else:
+                _read(vault, examiner, survey, item, known.get(item.path))
+            if pause is not None:
+                pause()
     survey.findings += _misplaced(vault)
     return survey
 
@@ -173,7 +176,7 @@ def _seen(document: AnyDocument, cut: Outline | None, place: Place, subject: str
             content = replace(content, text="")
         case Handoff():
             content = replace(content, goal="", current_state="")
-    keys = cut.keys() if cut else {}
+    entries = cut.entries() if cut else {}
     return Seen(
         path=document.path,
         place=place,
@@ -181,7 +184,7 @@ def _seen(document: AnyDocument, cut: Outline | None, place: Place, subject: str
         content=content,
         codes=frozenset(each.code for each in document.findings),
         subject=subject,
-        lines={key: line for key, line in keys.items() if key in _ASKED},
+        lines={key: entries[key][0] for key in _ASKED & entries.keys()},
         text_line=cut.text_line if cut else 1,
     )
 
