@@ -48,6 +48,7 @@ _LETTERS = str.maketrans(
 )
 
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
+_NEGATED = re.compile(r"\w+n['’]t", re.IGNORECASE)  # can't, don't: never the topic
 _SHARP = re.compile(r"[^\W_]{1,12}(?:\+\+?|#)")  # C++, C#, g++: never the same as C or g
 _SLASHES = re.compile(r"[/\\]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -60,12 +61,14 @@ class Term:
 
     A note holds it if it holds one of `wholes` or all `parts`. `prefixes` pairs the beginning of
     a word with the term that it would be as a complete word (empty: the beginning alone counts).
+    `beside` are the pairs that share a character with this one in a run without blanks.
     """
 
     text: str
     wholes: tuple[str, ...]
     parts: tuple[str, ...]
     prefixes: tuple[tuple[str, str], ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -153,7 +156,8 @@ def query_terms(text: str, *, limit: int) -> list[Term]:
         single = _word_term(piece, last=last)
         if single is None:
             continue
-        shelf = dropped if _is_stopword(piece, shouting=shouting) else kept
+        asks = number > 0 and pieces[number - 1].casefold() == "how" and piece in stopwords.HOW
+        shelf = dropped if asks or _is_stopword(piece, shouting=shouting) else kept
         shelf.setdefault(single.text, single)
     return list((kept or dropped).values())[:limit]
 
@@ -274,6 +278,8 @@ def _trimmed(text: str) -> str:
 
 def _is_stopword(piece: str, *, shouting: bool) -> bool:
     """Tell whether a word carries no topic. `IT` and `May` in a sentence are names."""
+    if _NEGATED.fullmatch(_trimmed(piece)):
+        return True
     word = _trimmed(_CONTRACTION.sub("", piece))
     if word.casefold() not in stopwords.ENGLISH:
         return False
@@ -308,7 +314,8 @@ def _run_terms(run: str, *, limit: int) -> tuple[list[Term], list[Term]]:
     for n in range(len(run) - 1):
         pair = run[n : n + 2]
         shelf = rest if covered[n] or covered[n + 1] else topical
-        shelf.setdefault(pair, Term(pair, (), (pair,)))
+        beside = (run[n - 1 : n + 1], run[n + 1 : n + 3])
+        shelf.setdefault(pair, Term(pair, (), (pair,), (), tuple(b for b in beside if len(b) == 2)))
         if len(topical) >= limit:
             break
     for n, character in enumerate(run):

@@ -1,19 +1,19 @@
 """Search: any string in, the notes that answer it out, always in the same order.
 
 Two bands: a query that is a note's id, name or alias puts that note first; all others are
-ordered by BM25. Other projects' notes, withheld notes, proposals and handoffs are never seen.
+ordered by BM25, the best of them by how much of the query they hold as well. Other projects'
+notes, withheld notes, proposals and handoffs are never seen.
 """
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from keepm.index import coverage, passages, rows, spelling
 from keepm.index import frequencies as index_frequencies
-from keepm.index import passages, rows, spelling
 from keepm.index.analysis import Places, Term, query_terms
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
@@ -32,6 +32,8 @@ WEAK_COVERAGE: Final = 0.4
 
 _MOST_TERMS = 48
 _LEAD_ROWS = 4000
+_LOOKED_AT = 20  # so many of the best by BM25 are looked at for how much of the query they hold
+_UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _LITTLE = 3  # fewer hits than this call for help with the spelling
 _EXACT = "exact"
 _LEXICAL = "lexical"
@@ -98,13 +100,16 @@ def search(db: Database, query: Query) -> SearchResult:
         frequencies = _frequencies(connection, terms, query.visibility)
         terms = _completing(terms, frequencies)
         match = _match(terms, frequencies)
-        by_handle = _scores(connection, match, exact)
-        wanted = query.offset + query.limit - len(exact)
-        others = _lexical(connection, match, condition, values, without=exact, limit=max(wanted, 0))
+        weights = coverage.weights(terms, frequencies, searched)
+        wanted = max(query.offset + query.limit - len(exact), _LOOKED_AT)
+        others = _lexical(connection, match, condition, values, without=exact, limit=wanted)
+        near = [*exact, *(number for number, _ in others.best[:_LOOKED_AT])]
+        shares = coverage.of_notes(connection, near, terms, weights)
+        others = _by_coverage(others, shares)
+        by_handle = _covered(_scores(connection, match, exact), shares)
         ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
         page = ranked[query.offset : query.offset + query.limit]
         top = max(others.top, *by_handle.values(), 0.0)
-        weights = _weights(terms, frequencies, searched)
         known: Places = {}
         hits = tuple(
             _hit(
@@ -267,13 +272,24 @@ def _lexical(
         f" WHERE terms MATCH ? AND {condition}{others})"
         " SELECT number, score, (SELECT count(*) FROM matching) FROM matching"
         " ORDER BY score, is_global, name, path LIMIT ?",
-        # One row at least, since the count of all comes with the rows.
-        [match, *values, max(limit, 1)],
+        [match, *values, limit],
     ).fetchall()
     if not found:
         return _Ranked([], 0, 0.0)
     best = [(number, -score) for number, score, _ in found]
-    return _Ranked(best[:limit], found[0][2], best[0][1])
+    return _Ranked(best, found[0][2], best[0][1])
+
+
+def _by_coverage(found: _Ranked, shares: Mapping[int, float]) -> _Ranked:
+    """Order the notes that were looked at by their covered scores; the others stay behind them."""
+    scores = _covered(dict(found.best), shares)
+    best = sorted(scores.items(), key=lambda each: -each[1])  # stable: ties stay in their order
+    return _Ranked(best, found.total, best[0][1] if best else 0.0)
+
+
+def _covered(scores: Mapping[int, float], shares: Mapping[int, float]) -> dict[int, float]:
+    """Let a score count by how much of the query the note holds."""
+    return {n: score * (_UNCOVERED + shares.get(n, 0.0)) for n, score in scores.items()}
 
 
 def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) -> dict[int, float]:
@@ -287,17 +303,6 @@ def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) 
         (match,),
     )
     return {number: -score for number, score in found}
-
-
-def _weights(
-    terms: Sequence[Term], frequencies: Mapping[str, Frequency], notes: int
-) -> dict[str, float]:
-    """Return each token's rarity among the notes in sight."""
-    return {
-        token: math.log1p((max(notes, count) - count + 0.5) / (count + 0.5))
-        for token in (token for term in terms for token in term.tokens)
-        for count in (frequencies[token].seen,)
-    }
 
 
 def _hit(
@@ -330,7 +335,7 @@ def _hit(
         band=band,
         score=round(score, 1),
         field_scores=_field_scores(held, wanted, score),
-        coverage=round(_coverage(terms, weights, present), 3),
+        coverage=round(coverage.coverage(terms, weights, present), 3),
     )
 
 
@@ -338,22 +343,6 @@ def _completed(terms: Iterable[Term], present: set[str]) -> set[str]:
     """Return the note's tokens that complete a word the query only begins."""
     beginnings = tuple(beginning for term in terms for beginning, _ in term.prefixes)
     return {token for token in present if token.startswith(beginnings)} if beginnings else set()
-
-
-def _coverage(terms: Sequence[Term], weights: Mapping[str, float], present: set[str]) -> float:
-    asked = covered = 0.0
-    for term in terms:
-        of = term.parts or term.wholes
-        weight = sum(weights[token] for token in of) / len(of)
-        asked += weight
-        beginnings = tuple(beginning for beginning, _ in term.prefixes)
-        if any(whole in present for whole in term.wholes) or (
-            beginnings and any(token.startswith(beginnings[0]) for token in present)
-        ):
-            covered += weight
-        else:
-            covered += weight * sum(part in present for part in of) / len(of)
-    return covered / asked if asked else 1.0
 
 
 def _field_scores(

@@ -1,5 +1,7 @@
 """English stems after Porter's algorithm (1980), so that `migrations` finds `migrating`.
 
+Irregular forms and British spellings are brought into their base form first.
+
 In Python rather than in SQLite's tokenizer, because passages and coverage must see the same
 terms as the index.
 """
@@ -7,6 +9,8 @@ terms as the index.
 from __future__ import annotations
 
 import re
+
+from keepm.index.wordforms import base_form
 
 _VOWELS = frozenset("aeiou")
 _SEQUENCE = re.compile("v+c+")
@@ -53,7 +57,7 @@ def stem(word: str) -> str:
     """Return the stem of a lower-case ASCII word; words of one or two letters are kept."""
     if len(word) < 3:
         return word
-    word = _past_and_gerund(_plural(word))
+    word = _past_and_gerund(_plural(base_form(word)))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
     word = _replaced(word, _STEP_2)
