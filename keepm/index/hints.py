@@ -12,6 +12,7 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from keepm.index import frequencies, rows, stopwords
 from keepm.index.analysis import for_index, spelt_words
@@ -20,7 +21,7 @@ from keepm.index.frequencies import Frequency
 from keepm.model import parameters
 from keepm.model.memory import Claim, Visibility
 
-_MOST_SUBJECTS = 5
+_MOST_SUBJECTS = 3
 _MOST_HOLDERS = 30  # of a parameter's name: what more notes have is a common one
 _MOST_RIVALS = 60  # notes that are compared with one
 _RARE = 12  # a word that more notes hold is common; in a small vault sooner
@@ -29,6 +30,7 @@ _RARE_SHARE = 0.25
 _SHARED_WORDS = 2  # that two titles have to have in common, at least
 _SHARED_PAIRS = 3  # the same where characters go in overlapping pairs
 _SAME_TEXT = 0.6  # share of two bodies' words
+_MOST_LONGER = 2  # a body so many times as long as another says more than that
 _JOINED = re.compile(r"\w[._/+#@%=:&'-]+\w")
 
 # Stems of words that stand in titles of notes about anything.
@@ -70,7 +72,7 @@ class _Note:
     title: frozenset[str]  # of its name
     names: frozenset[str]  # of name, aliases, tags and description
     files: frozenset[str]  # paths of its sources, as terms
-    body: frozenset[str]
+    body: str  # its terms
 
 
 _Found = Iterator[tuple[_Note, str, str]]
@@ -195,8 +197,13 @@ def _spelt(note: _Note, terms: Iterable[str]) -> str:
     return " ".join(words.get(term, term) for term in terms)
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= _SAME_TEXT * len(one | other) > 0
+def _alike(one: str, other: str) -> bool:
+    """Tell whether two bodies have most of their words in common."""
+    shorter, longer = sorted((len(one), len(other)))
+    if longer > _MOST_LONGER * shorter:
+        return False
+    mine, theirs = _telling(one), _telling(other)
+    return len(mine & theirs) >= _SAME_TEXT * len(mine | theirs) > 0
 
 
 class _Rarity:
@@ -263,7 +270,8 @@ def _note(
     heading: str,
     *texts: str,
 ) -> _Note:
-    title, aliases, description, tags, _, body = map(_telling, texts)
+    *names, sources, body = texts
+    title, aliases, description, tags = map(_telling, names)
     return _Note(
         number=number,
         id=note_id,
@@ -274,20 +282,24 @@ def _note(
         heading=heading,
         title=title,
         names=title | aliases | description | tags,
-        files=frozenset(term for term in texts[4].split() if _JOINED.search(term)),
+        files=frozenset(term for term in sources.split() if _JOINED.search(term)),
         body=body,
     )
 
 
 def _telling(terms: str) -> frozenset[str]:
-    """Return the terms that can tell a topic: no numbers, single signs or words of any title, and
-    of what is joined from several only these."""
-    return frozenset(
-        term
-        for term in terms.split()
-        if len(term) > 1
+    """Return the terms that can tell a topic."""
+    return frozenset(filter(_tells, terms.split()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _tells(term: str) -> bool:
+    """Tell whether a term is no number, single sign or word of any title, and not joined from
+    several."""
+    return (
+        len(term) > 1
         and any(c.isalpha() for c in term)
-        and not _JOINED.search(term)
         and term not in stopwords.ENGLISH
         and term not in _OF_ANY_TITLE
+        and not _JOINED.search(term)
     )
