@@ -14,6 +14,7 @@ from datetime import datetime
 from keepm.errors import RootUnavailable
 from keepm.index.writing import FileRow
 from keepm.operations.vault import Vault
+from keepm.store.root import is_bare
 
 SINCE = "held_since"
 _LEAST = 10
@@ -37,7 +38,7 @@ def refuse_empty(vault: Vault, known: Mapping[str, FileRow], present: Collection
     Raises:
         RootUnavailable: there is nothing where there were notes.
     """
-    if not present and known and vault.root.disk.state(vault.root.paths.records) is None:
+    if not present and known and is_bare(vault.root):
         raise RootUnavailable(
             "the vault's Memory folder is empty",
             hint="Check that the right folder is mounted; nothing was treated as deleted.",

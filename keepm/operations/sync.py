@@ -16,6 +16,7 @@ from keepm.operations.passes import take_up as take_up
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import lock, transaction
+from keepm.store.root import is_bare
 
 _FRESH_SECONDS = 2.0  # a retrieval trusts a pass this young
 _INLINE_SECONDS = 0.05  # a pass that took longer runs beside the answer, not before it
@@ -52,8 +53,7 @@ def require_complete(vault: Vault) -> None:
         RootUnavailable, IndexUnavailable: it can't be completed now.
     """
     # Without our own records the folder may be an empty one in the vault's place.
-    bare = vault.root.disk.state(vault.root.paths.records) is None
-    if bare or vault.database.get_meta("filled") is None or news.waiting(vault):
+    if is_bare(vault.root) or vault.database.get_meta("filled") is None or news.waiting(vault):
         reconcile(vault)
 
 

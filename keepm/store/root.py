@@ -64,6 +64,16 @@ def initialise(paths: VaultPaths, disk: Disk) -> None:
     _make(paths, disk, (*layout.SEARCHED_FOLDERS, *_RECORD_FOLDERS))
 
 
+def is_bare(root: Root) -> bool:
+    """Tell whether the folder of our records is missing.
+
+    Raises:
+        StorageFailed: the file system doesn't let us look.
+    """
+    with reporting(layout.RECORDS):
+        return root.disk.state(root.paths.records) is None
+
+
 def furnish(root: Root) -> None:
     """Make the folders of our records where they are missing. Caller holds the lock.
 
