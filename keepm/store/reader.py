@@ -106,9 +106,14 @@ def state(root: Root, path: str) -> FileState | None:
 
 
 def is_evicted(root: Root, path: str) -> bool:
-    """Tell whether a placeholder stands for a file that isn't there."""
+    """Tell whether a placeholder stands for a file that isn't there.
+
+    Raises:
+        StorageFailed: the disk reports an error.
+    """
     folder, _, name = path.rpartition("/")
-    return root.disk.state(root.paths.root / folder / f".{name}.icloud") is not None
+    with reporting(path):
+        return root.disk.state(root.paths.root / folder / f".{name}.icloud") is not None
 
 
 def is_taken(root: Root, path: str) -> bool:
