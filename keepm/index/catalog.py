@@ -94,9 +94,9 @@ def catalog(
     """Return a page of the visible notes in catalog order, and how many there are in all.
 
     Pinned, then by kind, then the latest verified, then by name. With `source_path` (a file or
-    a folder of the repository) only those whose sources cover it: a note that points at a
-    folder covers what is below it, and a folder is covered by notes on files below it. Without
-    `bodies` the rows are brief.
+    a folder of the repository, or a file's bare name) only those whose sources cover it: a note
+    that points at a folder covers what is below it, and a folder is covered by notes on files
+    below it. Without `bodies` the rows are brief.
     """
     seen, values = rows.visible("n.scope", visibility)
     states, more = rows.one_of("n.status", statuses)
@@ -141,7 +141,14 @@ def _covering(path: str) -> tuple[str, Parameters]:
     above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     condition, values = rows.one_of("key", above)
     # '0' follows '/' in the collation, so this range is everything below the folder.
-    return f"({condition} OR (key >= ? AND key < ?))", [*values, f"{key}/", f"{key}0"]
+    condition, values = f"{condition} OR (key >= ? AND key < ?)", [*values, f"{key}/", f"{key}0"]
+    if len(parts) == 1 and "." in key:
+        # A bare file name may stand in any folder.
+        condition, values = (
+            f"{condition} OR substr(key, ?) = ?",
+            [*values, -len(key) - 1, f"/{key}"],
+        )
+    return f"({condition})", values
 
 
 def counts(db: Database, visibility: Visibility) -> Counts:

@@ -69,7 +69,8 @@ def beginning_with(
     seen, values = rows.visible("scope", visibility)
     found: dict[str, int] = {}
     for term, count in connection.execute(
-        f"SELECT term, notes FROM frequencies WHERE term >= ? AND term < ? AND {seen} LIMIT ?",  # noqa: S608
+        f"SELECT term, notes FROM frequencies WHERE term >= ? AND term < ? AND {seen}"  # noqa: S608
+        " ORDER BY term, scope LIMIT ?",
         [beginning, beginning + chr(0x10FFFF), *values, most],
     ):
         found[term] = found.get(term, 0) + count

@@ -121,7 +121,8 @@ def _spellings(connection: sqlite3.Connection, term: str, sight: Sight) -> Seque
         "SELECT n.name, n.aliases, n.tags, n.description, b.body"  # noqa: S608
         " FROM terms CROSS JOIN notes AS n ON n.number = terms.rowid"
         " JOIN bodies AS b USING (number)"
-        f" WHERE terms MATCH ? AND n.standing = 'sound' AND {sight.condition} LIMIT ?",
+        f" WHERE terms MATCH ? AND n.standing = 'sound' AND {sight.condition}"
+        " ORDER BY n.path LIMIT ?",
         [f'"{term}"', *sight.values, _MOST_NOTES],
     )
     written: dict[str, None] = {}

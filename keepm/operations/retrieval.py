@@ -26,6 +26,7 @@ from keepm.operations import (
     sync,
     verdicts,
     withheld,
+    worktree,
 )
 from keepm.operations.answers import (
     CatalogAnswer,
@@ -207,8 +208,13 @@ def catalog(
     offset: int = 0,
     max_chars: int = 4500,
 ) -> CatalogAnswer:
-    """List handles in their fixed order; `source_path` asks which notes cover a file or folder."""
+    """List handles in their fixed order; `source_path` asks which notes cover a file or folder.
+
+    An absolute one below the project's working tree is taken as relative to it.
+    """
     state = sync.refresh(vault)
+    if source_path is not None:
+        source_path = worktree.relative(vault.identity.top, source_path)
     page, total = index_catalog.catalog(
         vault.database,
         vault.visibility,

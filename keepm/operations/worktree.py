@@ -38,6 +38,20 @@ def inside(top: Path, path: str) -> Path | None:
         return None
 
 
+def relative(top: Path, path: str) -> str:
+    """Return an absolute path below the working tree relative to it, any other as it is."""
+    try:
+        given = Path(path)
+        if not given.is_absolute():
+            return path
+        for base, target in ((top, given), (top.resolve(), given.resolve())):
+            if target.is_relative_to(base):
+                return target.relative_to(base).as_posix()
+    except (OSError, ValueError):
+        pass
+    return path
+
+
 def read(file: Path) -> bytes | None:
     """Return a file's bytes; nothing of what is no file, too large, or can't be read."""
     try:

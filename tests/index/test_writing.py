@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepm.errors import IndexUnavailable
+from keepm.index import hints, mentions
 from keepm.index.catalog import note_by_path
 from keepm.index.database import Database
 from keepm.index.schema import TABLES
 from keepm.index.search import Query, search
 from keepm.index.writing import Batch, Entry, apply, files, rebuild
 from keepm.model.document import Standing
-from keepm.model.memory import GLOBAL, Status, Visibility
+from keepm.model.memory import GLOBAL, Kind, Status, Visibility
 from tests import strategies  # noqa: F401 (its profile: no deadlines)
 from tests.index.building import GADGETS, WIDGETS, damaged, handoff, note, proposal, skipped
 from tests.index.conftest import Fill
@@ -40,11 +41,30 @@ def contents(db: Database) -> dict[str, list[Any]]:
     return {name: sorted(rows, key=repr) for name, rows in tables.items()}
 
 
+def told(db: Database) -> list[Any]:
+    """What an index answers, with what could hang on the order in which it was filled."""
+    sight = Visibility("widgets")
+    paths = sorted(path for path in files(db))
+    answers: list[Any] = []
+    for text in ("alpha", "plain wrds port", "gama", "部署", "Gamma Ray"):
+        result = search(db, Query(text, sight))
+        answers += [[hit.note.path for hit in result.hits], result.weak_match, result.did_you_mean]
+        answers.append([row.path for row in mentions.find(db, text, sight, limit=9)])
+    return answers + [hints.around(db, [path], sight, limit=9) for path in paths]
+
+
 # ---- incremental = rebuilt -------------------------------------------------------------------
 
 _NAMES = st.sampled_from(["alpha", "beta", "Gamma Ray", "数据库", "c++"])
 _BODIES = st.sampled_from(
-    ["plain words", "see [[alpha]] and [[x/beta|b]]", "部署方案 in src/main.py", "the the the"]
+    [
+        "plain words",
+        "see [[alpha]] and [[x/beta|b]]",
+        "部署方案 in src/main.py, or Gamma Ray",
+        "the the the",
+        "## Reproducible parameters\n\n- port: 9721\n- 端口：1",
+        "## Reproducible parameters\n\n- port: 8080",
+    ]
 )
 _SCOPES = st.sampled_from([GLOBAL, WIDGETS, GADGETS])
 _ENTRIES = st.one_of(
@@ -58,6 +78,8 @@ _ENTRIES = st.one_of(
         aliases=st.sampled_from([(), ("alpha",), ("阿尔法", "al-pha")]),
         sources=st.sampled_from([(), ("src/main.py#x", "src/main.py#y"), ("docs",)]),
         id=st.sampled_from(["", "same-id"]),
+        kind=st.sampled_from([Kind.REFERENCE, Kind.DECISION]),
+        supersedes=st.sampled_from([(), ("same-id",)]),
     ),
     st.builds(
         damaged, _NAMES, _BODIES, scope=_SCOPES, standing=st.sampled_from(list(Standing)[1:])
@@ -86,6 +108,7 @@ def test_an_index_grown_step_by_step_equals_one_built_at_once(
             present.update(batch)
         rebuild(built, (Batch((entry,)) for entry in present.values()))
         assert contents(grown) == contents(built)
+        assert told(grown) == told(built)
         grown.check()
         grown.close()
         built.close()
