@@ -60,7 +60,7 @@ def test_what_is_written_in_a_note_is_read_so(written: str, read: str) -> None:
 def test_what_is_written_in_front_matter_is_read_so(line: str, read: str) -> None:
     document = documents.read("Memory/global/a.md", f"---\nid: x\n{line}\n---\n\nText.\n".encode())
     assert isinstance(document.content, Memory)
-    assert shown(memories.relations(document)) == read  # type: ignore[arg-type]  # a note's
+    assert shown(memories.relations(document)) == read
 
 
 @pytest.mark.parametrize(("target", "state"), rows("| target | state | |"))
