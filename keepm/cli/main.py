@@ -20,6 +20,7 @@ _VERBS = (
     "sync",
     "search",
     "read",
+    "doctor",
     "review",
     "verdict",
     "history",

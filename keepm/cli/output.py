@@ -35,6 +35,12 @@ def emit(args: argparse.Namespace, *, text: str, data: Any) -> None:
         sys.stdout.write(f"{shown(text)}\n")
 
 
+def write(report: str) -> None:
+    """Print a whole report as it is; nothing for an empty one."""
+    if report:
+        sys.stdout.write(f"{shown(report.rstrip())}\n")
+
+
 def say(words: str) -> None:
     """Tell a person something beside the result."""
     sys.stderr.write(f"{shown(words)}\n")

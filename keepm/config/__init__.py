@@ -7,6 +7,7 @@ user's file, this before the defaults; each value remembers which of them it cam
 from __future__ import annotations
 
 from keepm.config.folders import (
+    home_folder,
     parse_root,
 )
 from keepm.config.policy import (
@@ -67,6 +68,7 @@ __all__ = [
     "config_file",
     "data_dir",
     "environment",
+    "home_folder",
     "isolate_sdk",
     "load",
     "load_policy",

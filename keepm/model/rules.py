@@ -156,11 +156,11 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
     ("KM604", "ledger_torn", _I, "a ledger ends in a torn line, as after a power cut",
      "Nothing is needed: the next change closes it."),
     ("KM605", "index_stale", _W, "the index held another version of a file; it was read again",
-     "Nothing is needed. If it lasts, delete the index: it is rebuilt."),
+     "Nothing is needed. If it comes again and again: keepm sync --full."),
     ("KM606", "index_incomplete", _E, "the index lacks a file that can be served",
-     "Delete the index file, or let memory_sync rebuild it."),
+     "Build the index anew: keepm sync --full, or memory_sync with this token."),
     ("KM607", "deletions_held", _W, "many files are missing at once; they aren't taken for deleted",
-     "See that the right folder is mounted. If they are deleted: keepm sync."),
+     "See that the right folder is mounted. If they are deleted: keepm sync --full."),
     # ---- 7: this machine and its hosts
     ("KM701", "network_filesystem", _W, "the vault or the index lies on a network file system",
      "Let one machine write at a time; keep the index on a local disk."),
@@ -186,13 +186,17 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
      "Run keepm setup again."),
     ("KM712", "agent_file_over_limit", _W, "a host cuts an agent file, so that its end isn't read",
      "Shorten the files, or raise the host's limit."),
+    ("KM713", "registration_changed", _W, "a registration isn't as setup wrote it and wasn't tried",
+     "If that was you, run keepm setup again; if not, look at what the file starts."),
     # ---- 8: a pull request
     ("KM801", "documented_file_changed", _E, "a change touches a file that a note documents",
      "Check the note against the change and set verified_at in the same change."),
 )  # fmt: skip
 
 _AREAS = {
-    **dict.fromkeys(("KM706", "KM707", "KM708", "KM709", "KM710", "KM711", "KM712"), Area.PROJECT),
+    **dict.fromkeys(
+        ("KM706", "KM707", "KM708", "KM709", "KM710", "KM711", "KM712", "KM713"), Area.PROJECT
+    ),
     **dict.fromkeys(("KM701", "KM702", "KM703", "KM704", "KM705"), Area.MACHINE),
 }
 

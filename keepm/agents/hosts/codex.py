@@ -6,6 +6,9 @@ from keepm.agents.codextoml import TomlServer
 from keepm.agents.hooks import JsonHooks
 from keepm.agents.hosts.host import Context, Host, Part, Role, policy_parts
 
+DOC_BYTES = 32768
+"""How much Codex reads of all `AGENTS.md` from the top to its folder (`project_doc_max_bytes`)."""
+
 
 def _parts(context: Context) -> tuple[Part, ...]:
     server = TomlServer(context.program, context.server_arguments, context.forwarded)

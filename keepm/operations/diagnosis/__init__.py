@@ -23,7 +23,7 @@ _PAUSE_SECONDS = 0.0001  # after each file; without it a waiting thread waits fo
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that was found, in a fixed order, and how many files were read for it."""
+    """Everything that was found, in a fixed order, and how many files were looked at for it."""
 
     findings: tuple[Finding, ...]
     files: int
@@ -51,7 +51,7 @@ def examine(vault: Vault, caller: Caller, *, beside_answers: bool = False) -> Di
     found += surroundings.findings(vault)
     return Diagnosis(
         findings=diagnosis.ordered(found),
-        files=met.files,
+        files=len(met.seen),
         project=vault.visibility.project_id,
         everything=vault.visibility.everything,
     )

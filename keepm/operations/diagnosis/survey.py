@@ -82,7 +82,6 @@ class Survey:
     findings: list[Finding] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
     deceived: set[str] = field(default_factory=set)
-    files: int = 0  # files that were read, of any scope
 
 
 def take(vault: Vault, examiner: Examiner, *, pause: Callable[[], object] | None = None) -> Survey:
@@ -146,7 +145,6 @@ def _read(
         if visible:
             survey.findings.append(_unread(file.path, place.scope, error))
         return
-    survey.files += 1
     checksum = Checksum.of(data)
     if row is None or row.checksum != checksum.hex:
         survey.behind.append(file.path)
