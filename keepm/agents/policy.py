@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from keepm import resources
-from keepm.config import KindContract, Policy
 from keepm.errors import ConfigurationError
+
+if TYPE_CHECKING:  # only annotations need them, and a hook doesn't
+    from keepm.config import KindContract, Policy
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 

@@ -6,26 +6,11 @@ user's file, this before the defaults; each value remembers which of them it cam
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from keepm.config.folders import (
     home_folder,
     parse_root,
-)
-from keepm.config.policy import (
-    HandoffLimits,
-    KindContract,
-    MemoryLimits,
-    Policy,
-    ProposalLimits,
-    load_policy,
-)
-from keepm.config.screening import (
-    Assignment,
-    Judged,
-    MarkupRules,
-    Pattern,
-    Rule,
-    ScreeningRules,
-    compiled,
 )
 from keepm.config.settings import (
     ProjectEntry,
@@ -45,6 +30,25 @@ from keepm.config.values import (
     parse_setting,
     variable,
 )
+
+if TYPE_CHECKING:
+    from keepm.config.policy import (
+        HandoffLimits,
+        KindContract,
+        MemoryLimits,
+        Policy,
+        ProposalLimits,
+        load_policy,
+    )
+    from keepm.config.screening import (
+        Assignment,
+        Judged,
+        MarkupRules,
+        Pattern,
+        Rule,
+        ScreeningRules,
+        compiled,
+    )
 
 __all__ = [
     "BY_KIND",
@@ -77,3 +81,16 @@ __all__ = [
     "read_file",
     "variable",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the policy data when it is asked for: a hook, which needs settings only, runs often.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from keepm.config import policy, screening
+
+    return getattr(policy if hasattr(policy, name) else screening, name)

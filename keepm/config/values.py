@@ -7,7 +7,6 @@ from pathlib import Path
 
 from keepm import resources
 from keepm.config.folders import current_folder, parse_root
-from keepm.config.policy import load_policy
 from keepm.errors import ConfigurationError
 
 MINIMA = ("relayed", "host", "owner")
@@ -86,6 +85,8 @@ def check_value(name: str, raw: object, *, where: str) -> str | int:
 
 def refuse_unknown_kinds(given: Iterable[str]) -> None:
     # A misspelt kind would leave the gate lower than its owner thinks.
+    from keepm.config.policy import load_policy
+
     kinds = load_policy().kinds
     if unknown := [kind for kind in given if kind not in kinds]:
         raise ConfigurationError(

@@ -261,7 +261,8 @@ def test_nothing_heavy_is_imported(vault: Vault, home: Path, event: str) -> None
     loaded = {name.split(".")[0] for name in done.stderr.decode().split()}
     ours = {name for name in done.stderr.decode().split() if name.startswith("keepm.")}
     assert not loaded & HEAVY
-    assert not {name for name in ours if name.startswith(("keepm.mcp", "keepm.markdown"))}
+    unneeded = ("keepm.mcp", "keepm.markdown", "keepm.config.policy", "keepm.config.screening")
+    assert not {name for name in ours if name.startswith(unneeded)}
     if event == "stop":
         assert ours == {"keepm.__main__", "keepm.cli", "keepm.cli.hook"}
         assert "sqlite3" not in loaded
