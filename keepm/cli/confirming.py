@@ -49,11 +49,12 @@ def decide(
     carry_out: Callable[[Request, str], Done],
     show: Callable[[PlanT], tuple[str, dict[str, Any]]],
     report: Callable[[Done], tuple[str, dict[str, Any]]],
+    command: str | None = None,
 ) -> int:
     """Show a plan and carry it out when the owner says so; return the exit code.
 
     `asked` are the parts of the request that this call names itself: with `--confirm` they must
-    be what the plan was made for.
+    be what the plan was made for. `command` are the words to confirm with, if not the verb alone.
     """
     if args.confirm:
         kept = plans.read(vault, operation, args.token)
@@ -83,9 +84,9 @@ def decide(
             return output.OK
         return _emit(args, report(carry_out(request, plan.digest)))
     token = plans.keep(vault, operation, request, digest=plan.digest)
-    command = f"keepm {args.command} --confirm --token {token}"
-    output.emit(args, text=text, data={"plan": data, "token": token, "confirm": command})
-    output.say(f"Nothing was changed yet. Within ten minutes: {command}")
+    confirm = f"keepm {command or args.command} --confirm --token {token}"
+    output.emit(args, text=text, data={"plan": data, "token": token, "confirm": confirm})
+    output.say(f"Nothing was changed yet. Within ten minutes: {confirm}")
     return output.OK
 
 

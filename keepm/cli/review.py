@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
-import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-from keepm.cli import batch, confirming, opening, output, owner, sheet, wording
+from keepm.cli import accepting, batch, named, opening, output, owner, sheet, wording
 from keepm.cli.batch import Batch
 from keepm.cli.deciding import Outcome, Session
-from keepm.cli.sheet import Sheet
+from keepm.cli.named import Named
 from keepm.cli.wording import Words
-from keepm.errors import InvalidInput, KeepMError, Problem
 from keepm.index.rows import NoteRow
 from keepm.model import visible
 from keepm.operations import reviewing, vouching, waiting
@@ -24,7 +20,6 @@ from keepm.operations.vault import Caller, Vault
 from keepm.operations.vouching import NoteReview
 from keepm.operations.waiting import InboxItem, InboxPage
 
-_NAMED = re.compile(r"(?P<identifier>.+)@(?P<checksum>[0-9a-f]{12,64})", re.DOTALL)
 _ALL = 1_000_000
 
 
@@ -36,7 +31,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Go through the proposals that wait: each is shown whole as it is stored, "
         "invisible characters written out, with what it would change and what speaks against it; "
         "one key approves, rejects, edits or skips it. Without a terminal, or with --list, only "
-        "list them. With --relayed, the same for formal notes that stand on an agent's word alone.",
+        "list them. With --relayed, the same for formal notes that stand on an agent's word alone; "
+        "with --edits for hand edits, where approval.external_edits is review.",
         epilog="Examples:\n"
         "  keepm review\n"
         "  keepm review --relayed\n"
@@ -49,6 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--list", action="store_true", help="only list, decide nothing")
     parser.add_argument("--relayed", action="store_true", help="notes on an agent's word alone")
+    parser.add_argument("--edits", action="store_true", help="hand edits that wait for your look")
     batch.add_arguments(parser)
     opening.add_format(parser)
     opening.add_scope(parser)
@@ -60,13 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ("confirm", "take notes that stand on an agent's word on the owner's", _confirm),
     ):
         inner = actions.add_parser(action, help=says)
-        inner.add_argument(
-            "named",
-            nargs="+" if action == "confirm" else "*",
-            metavar="ID",
-            help="id or name; with @ and the beginning (12 digits) of the checksum that --list "
-            "shows, only this very version",
-        )
+        named.add_arguments(inner, nargs="+" if action == "confirm" else "*")
         if action != "confirm":
             batch.add_arguments(inner)
         if action == "reject":
@@ -77,16 +68,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                 action="store_false",
                 help="only this time: the same may be proposed again",
             )
-        inner.add_argument("--yes", "-y", action="store_true", help="show it, but don't ask")
-        inner.add_argument(
-            "--as-owner",
-            action="store_true",
-            help="without a terminal: you say that it is you. Only for scripts of your own; each "
-            "ID needs its checksum then",
-        )
-        opening.add_format(inner)
-        opening.add_scope(inner)
+        named.add_owner(inner)
         inner.set_defaults(run=act)
+    accepting.add_actions(actions)
 
 
 # ---- the list and the sitting --------------------------------------------------------------------
@@ -99,12 +83,15 @@ def _go_through(args: argparse.Namespace) -> int:
         say = wording.words(vault.settings.language)
         if args.relayed:
             return _relayed(args, vault, say, sitting=sitting)
+        if args.edits:
+            return accepting.go_through(args, vault, say, sitting=sitting)
         page = waiting.list_page(vault, batch.rule(args), limit=_ALL)
         if not sitting or not page.items:
             return _list(args, vault, say, page)
         session = Session(vault, owner.deciding(as_owner=False), say)
         output.say(_waiting(vault, say, page))
         _tell(session.proposals(page.items), say)
+        accepting.tell(vault, say)
     return output.OK
 
 
@@ -121,6 +108,7 @@ def _list(args: argparse.Namespace, vault: Vault, say: Words, page: InboxPage) -
         },
     )
     output.say(_waiting(vault, say, page))
+    accepting.tell(vault, say)
     if page.items:
         output.say(say("how"))
     return output.OK
@@ -156,40 +144,26 @@ def _tell(tally: dict[Outcome, int], say: Words) -> None:
 # ---- named ones ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """One item as the command names it, perhaps in one version only."""
-
-    identifier: str
-    checksum: str
-
-    @classmethod
-    def parse(cls, text: str) -> _Named:
-        found = _NAMED.fullmatch(text)
-        return cls(found["identifier"], found["checksum"]) if found else cls(text, "")
-
-
 def _approve(args: argparse.Namespace) -> int:
-    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
-        review = reviewing.look(vault, named.identifier)
-        _require(review, named, caller)
-        _show(args, _sheet(say).proposal(review, _title(review)))
-        if not _agreed(args, say("approve_question", name=sheet.name(review.document))):
+    def one(vault: Vault, caller: Caller, item: Named, say: Words) -> dict[str, Any] | None:
+        review = reviewing.look(vault, item.identifier)
+        item.require(review.document, caller)
+        named.show(named.sheet_of(say).proposal(review, _title(review)))
+        if not named.agreed(args, say("approve_question", name=sheet.name(review.document))):
             return None
         return _approved(vault, caller, review, say)
 
     if batch.is_rule(args):
         return _by_rule(args, "batch_approve", _approved, clean_only=True)
-    _require_question(args)
-    return _each(args, one)
+    return named.each(args, one)
 
 
 def _reject(args: argparse.Namespace) -> int:
-    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
-        review = reviewing.look(vault, named.identifier)
-        _require(review, named, caller)
-        _show(args, _sheet(say).proposal(review, _title(review)))
-        if not _agreed(args, say("reject_question", name=sheet.name(review.document))):
+    def one(vault: Vault, caller: Caller, item: Named, say: Words) -> dict[str, Any] | None:
+        review = reviewing.look(vault, item.identifier)
+        item.require(review.document, caller)
+        named.show(named.sheet_of(say).proposal(review, _title(review)))
+        if not named.agreed(args, say("reject_question", name=sheet.name(review.document))):
             return None
         return rejected(vault, caller, review, say)
 
@@ -212,8 +186,7 @@ def _reject(args: argparse.Namespace) -> int:
 
     if batch.is_rule(args):
         return _by_rule(args, "batch_reject", rejected, clean_only=False)
-    _require_question(args)
-    return _each(args, one)
+    return named.each(args, one)
 
 
 def _approved(vault: Vault, caller: Caller, review: ProposalReview, say: Words) -> dict[str, Any]:
@@ -228,43 +201,17 @@ def _approved(vault: Vault, caller: Caller, review: ProposalReview, say: Words) 
 
 
 def _confirm(args: argparse.Namespace) -> int:
-    def one(vault: Vault, caller: Caller, named: _Named, say: Words) -> dict[str, Any] | None:
-        review = vouching.look(vault, named.identifier)
-        _require(review, named, caller)
-        _show(args, _sheet(say).note(review, _title(review)))
-        if not _agreed(args, say("confirm_question", name=sheet.name(review.document))):
+    def one(vault: Vault, caller: Caller, item: Named, say: Words) -> dict[str, Any] | None:
+        review = vouching.look(vault, item.identifier)
+        item.require(review.document, caller)
+        named.show(named.sheet_of(say).note(review, _title(review)))
+        if not named.agreed(args, say("confirm_question", name=sheet.name(review.document))):
             return None
         note = vouching.confirm(vault, caller, review)
         output.say(say("confirmed", name=sheet.name(note)))
         return {"id": note.content.id, "done": "confirmed", "checksum": note.checksum.hex}
 
-    _require_question(args)
-    return _each(args, one)
-
-
-def _each(
-    args: argparse.Namespace,
-    one: Callable[[Vault, Caller, _Named, Words], dict[str, Any] | None],
-) -> int:
-    """Decide on each named item by itself; what is refused is told, and the rest goes on."""
-    caller = owner.deciding(as_owner=args.as_owner)
-    results: list[dict[str, Any]] = []
-    refused = False
-    with opening.vault(args) as vault:
-        say = wording.words(vault.settings.language)
-        for named in map(_Named.parse, args.named):
-            try:
-                done = one(vault, caller, named, say)
-            except KeepMError as error:
-                refused = True
-                output.failure(error, as_json=False)
-                done = {"code": error.code, "message": error.message, "hint": error.next_step}
-                results.append({"named": named.identifier, "error": done})
-                continue
-            results.append({"named": named.identifier, **(done or {"done": "left"})})
-    if args.format == "json":
-        output.emit(args, text="", data={"items": results})
-    return output.USAGE if refused else output.OK
+    return named.each(args, one)
 
 
 def _by_rule(
@@ -287,41 +234,6 @@ def _by_rule(
     if args.format == "json":
         output.emit(args, text="", data={"items": results})
     return output.USAGE if any("error" in each for each in results) else output.OK
-
-
-def _require_question(args: argparse.Namespace) -> None:
-    if not owner.at_terminal() and not args.yes:
-        message = "is needed where nobody can be asked"
-        raise InvalidInput(
-            f"--yes {message}",
-            problems=[Problem("yes", message)],
-            hint="Decide on a terminal; for a script of your own see docs/cli.md.",
-        )
-
-
-def _require(review: ProposalReview | NoteReview, named: _Named, caller: Caller) -> None:
-    """Refuse another version than the one that was named; without a terminal one must be."""
-    if not named.checksum and caller.terminal != "tty":
-        message = "needs @ and the beginning of the checksum you decide on"
-        raise InvalidInput(
-            f"{named.identifier} {message}",
-            problems=[Problem("named", message)],
-            hint="`keepm review --list --format json` tells it: ID@CHECKSUM.",
-        )
-    reviewing.require_shown(review.document, named.checksum)
-
-
-def _agreed(args: argparse.Namespace, question: str) -> bool:
-    return bool(args.yes) or confirming.ask(question)
-
-
-def _show(args: argparse.Namespace, lines: Sequence[str]) -> None:
-    if owner.at_terminal():
-        output.say("\n".join(lines))
-
-
-def _sheet(say: Words) -> Sheet:
-    return Sheet.fitting(say, shutil.get_terminal_size((80, 24)).columns)
 
 
 def _title(review: ProposalReview | NoteReview) -> str:

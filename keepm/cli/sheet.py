@@ -15,6 +15,7 @@ from keepm.model.document import AnyDocument, Damaged
 from keepm.model.memory import Claim, Memory
 from keepm.model.proposal import Proposal
 from keepm.model.scope import Scope
+from keepm.operations.edits import EditReview
 from keepm.operations.reviewing import Notice, ProposalReview
 from keepm.operations.vouching import NoteReview
 
@@ -73,6 +74,23 @@ class Sheet:
             *self._source(document),
             self._rule(),
         ]
+
+    def edit(self, review: EditReview, title: str) -> list[str]:
+        """Return the lines of a file that was edited by hand: what changed, and all of it."""
+        say, item = self.words, review.item
+        lines = [
+            self._rule(),
+            *self._plain(f"{title}: {name(review.document)}"),
+            *self._plain(f"{say(item.kind)}   {say('scope')} {scope(item.scope, say)}"),
+            *self._warnings(review.warnings),
+        ]
+        if review.is_new:
+            lines += self._plain(f"== {say('new_file')}")
+        else:
+            lines += self._plain(f"== {say('edited_by_hand')}")
+            for line in visible.lines(review.diff):
+                lines += self._stored("", line)
+        return [*lines, *self._source(review.document), self._rule()]
 
     def _claim(self, claim: Claim) -> list[str]:
         say = self.words

@@ -212,8 +212,8 @@ def _insert_note(connection: sqlite3.Connection, note: NoteRow, *, findings: int
     )
     cursor = connection.execute(
         "INSERT INTO all_notes (scope, status, standing, kind, language, slot, name, path, id,"
-        " pinned, verified_at, created, updated, checksum, mtime_ns, size, findings, description, tags,"
-        " aliases, sources, supersedes, source_digests, stated, withheld_by)"
+        " pinned, verified_at, created, updated, checksum, mtime_ns, size, findings, description,"
+        " tags, aliases, sources, supersedes, source_digests, stated, withheld_by)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
         " '')",
         [storable(value) if isinstance(value, str) else value for value in values],

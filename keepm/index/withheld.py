@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from keepm.index import rows
 from keepm.index.database import Database
 from keepm.index.origins import Origin
-from keepm.index.withholding import KINDS, unreviewed_edits
+from keepm.index.withholding import KINDS, STANDS, unreviewed_edits
 from keepm.model.quarantine import BY_QUARANTINE, Rule
 from keepm.model.scope import Scope, Visibility
 
@@ -26,8 +26,8 @@ class Withheld:
     id: str
     name: str
     scope: Scope
-    status: str
     checksum: str
+    version: str  # the version on record that it counts as
     by: str  # quarantine | review, empty if it isn't withheld now
 
 
@@ -64,8 +64,8 @@ def taken_by(
 ) -> list[Withheld]:
     """Return what one quarantine withholds in sight; with `alone` only what nothing else does."""
     covered = (
-        "EXISTS (SELECT 1 FROM quarantined AS q WHERE q.digest = d.checksum AND q.rule {} ?"
-        " AND (q.reach IS NULL OR d.scope = '' OR d.scope = q.reach))"
+        f"EXISTS (SELECT 1 FROM quarantined AS q WHERE q.digest = ({STANDS})"  # noqa: S608
+        " AND q.rule {} ? AND (q.reach IS NULL OR d.scope = '' OR d.scope = q.reach))"
     )
     condition, values = covered.format("="), [transaction_id]
     if alone:
@@ -86,11 +86,9 @@ def reach(db: Database, rule: Rule, visibility: Visibility, *, at: str) -> Reach
         whole = Origin(connection, rule, at, unreviewed, heeds_approval=False).versions()
         there = [d for d in _select(connection, visibility, "1", []) if rule.covers(d.scope.key)]
     return Reach(
-        tuple(d for d in there if d.checksum in taken),
+        tuple(d for d in there if d.version in taken),
         tuple(
-            d
-            for d in there
-            if d.checksum in whole and d.checksum not in taken and d.kind == "memory"
+            d for d in there if d.version in whole and d.version not in taken and d.kind == "memory"
         ),
     )
 
@@ -118,12 +116,12 @@ def _select(
     seen, more = rows.visible("d.scope", visibility)
     for kind, table in KINDS.items():
         documents = connection.execute(
-            f"SELECT d.path, d.id, d.{_NAME[kind]}, d.scope, d.status, d.checksum, d.withheld_by"  # noqa: S608
+            f"SELECT d.path, d.id, d.{_NAME[kind]}, d.scope, d.checksum, {STANDS}, d.withheld_by"  # noqa: S608
             f" FROM {table} AS d WHERE {condition} AND {seen} ORDER BY d.path",
             [*values, *more],
         )
         found += [
-            Withheld(kind, path, document_id, name, Scope.from_key(scope), status, checksum, by)
-            for path, document_id, name, scope, status, checksum, by in documents
+            Withheld(kind, path, document_id, name, Scope.from_key(scope), *rest)
+            for path, document_id, name, scope, *rest in documents
         ]
     return found

@@ -35,6 +35,14 @@ _WRITES = {
     "proposal": f"v.operation IN ({_OF_PROPOSALS}) OR (v.operation = 'promote' AND {_IS_LAST})",
     "handoff": f"v.operation IN ({_OF_HANDOFFS})",
 }
+STANDS = (
+    "CASE WHEN EXISTS (SELECT 1 FROM versions WHERE new = d.checksum) THEN d.checksum"
+    " ELSE coalesce((SELECT coalesce(v.new, v.old) FROM versions AS v"
+    " WHERE v.object_id = d.id AND v.position = 0"
+    " ORDER BY v.time DESC, v.sequence DESC, v.transaction_id LIMIT 1), d.checksum) END"
+)
+"""The version that a document `d` counts as: its own, or while no event names that (a hand edit
+that isn't on record yet), the last one on record."""
 _AGAIN = "again"
 _NOT_IN_PLACE = "'external-edit', 'delete', 'inbox_prune'"
 _AT_ONCE = 500  # parameters of one statement; SQLite takes at least 999
@@ -56,21 +64,26 @@ def settle(
     connection: sqlite3.Connection,
     paths: Iterable[str],
     *,
+    fresh: Collection[tuple[str, str]] = (),
     told: Sequence[VersionRow] = (),
     anew: bool,
 ) -> list[str]:
     """Let every document be withheld or not, as it should be; return the notes that changed.
 
-    `paths` are those of the batch, `told` what it adds to the versions. `anew`: the rulings
-    changed, or all that the ledgers tell was read again.
+    `paths` are those of the batch, `fresh` the checksums and ids of the documents it stores,
+    `told` what it adds to the versions. `anew`: the rulings changed, or all that the ledgers tell
+    was read again.
     """
     if not _is_in_force(connection):
         return []
     late = _renew(connection) if anew else _extend(connection, told)
+    ids = _documents_of(connection, late)
+    late |= {row.new for row in told if row.new} - {checksum for checksum, _ in fresh}
+    ids |= {row.object_id for row in told} - {document_id for _, document_id in fresh}
     wanted = {rows.storable(path) for path in paths}
     changed: list[str] = []
     for kind, table in KINDS.items():
-        at = [*wanted, *_holding(connection, table, late)]
+        at = [*wanted, *_holding(connection, table, late, ids)]
         for start in range(0, len(at), _AT_ONCE):
             some = _unsettled(connection, kind, at[start : start + _AT_ONCE])
             if kind == "memory":
@@ -190,7 +203,7 @@ def _reason(kind: str) -> str:
         " THEN v.new END FROM versions AS v WHERE v.new = d.checksum OR v.old = d.checksum"
         " ORDER BY v.time DESC, v.sequence DESC, v.position DESC LIMIT 1))"
         f" THEN '{BY_REVIEW}'"
-        " WHEN EXISTS (SELECT 1 FROM quarantined AS q WHERE q.digest = d.checksum"
+        f" WHEN EXISTS (SELECT 1 FROM quarantined AS q WHERE q.digest = ({STANDS})"
         " AND (q.reach IS NULL OR d.scope = '' OR d.scope = q.reach))"
         f" THEN '{BY_QUARANTINE}' ELSE '' END"
     )
@@ -215,12 +228,27 @@ def _update(connection: sqlite3.Connection, kind: str, paths: Sequence[str]) -> 
         )
 
 
-def _holding(connection: sqlite3.Connection, table: str, digests: Collection[str]) -> list[str]:
-    """Return where these versions stand."""
-    if not digests:
+def _holding(
+    connection: sqlite3.Connection, table: str, digests: Collection[str], ids: Collection[str]
+) -> list[str]:
+    """Return where these versions and these documents stand."""
+    if not digests and not ids:
         return []
-    found = connection.execute(f"SELECT path, checksum FROM {table}")  # noqa: S608 - our tables
-    return [path for path, checksum in found if checksum in digests]
+    found = connection.execute(f"SELECT path, checksum, id FROM {table}")  # noqa: S608
+    return [path for path, checksum, each in found if checksum in digests or each in ids]
+
+
+def _documents_of(connection: sqlite3.Connection, digests: Collection[str]) -> set[str]:
+    """Return the ids of the documents that these versions are of."""
+    found: set[str] = set()
+    for digest in digests:
+        found.update(
+            each
+            for (each,) in connection.execute(
+                "SELECT object_id FROM versions WHERE new = ?1 OR old = ?1", (digest,)
+            )
+        )
+    return found
 
 
 # ---- rulings -----------------------------------------------------------------------------------

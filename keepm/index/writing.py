@@ -148,6 +148,7 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     changed = withholding.settle(
         connection,
         [*paths, *batch.recorded, *(edit.path for edit in batch.edits)],
+        fresh=[(each.file.checksum, each.document.content.id) for each in batch.entries],
         told=batch.versions,
         anew=batch.anew or bool(batch.rulings),
     )

@@ -18,7 +18,7 @@ from keepm.errors import (
     NotFound,
     WrongState,
 )
-from keepm.index import rulings, versions, withholding
+from keepm.index import handmade, rulings, versions, withholding
 from keepm.index import withheld as index_withheld
 from keepm.index.withheld import Withheld
 from keepm.markdown import documents
@@ -27,7 +27,7 @@ from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument
 from keepm.model.identity import slot_key
 from keepm.model.quarantine import BY_REVIEW
-from keepm.operations import drafting, history, sync, undoing
+from keepm.operations import drafting, history, recording, sync, undoing
 from keepm.operations.mutation import Desk, Plan, draft, mutate
 from keepm.operations.reversal import Bench
 from keepm.operations.reviewing import Notice, of_file
@@ -54,8 +54,14 @@ class EditReview:
 
 
 def listing(vault: Vault) -> list[Withheld]:
-    """Return the files that wait, by path."""
+    """Return the files that wait, by path; what was found and not on record yet is put there."""
     sync.refresh(vault)
+    left = len(handmade.pending(vault.database))
+    while left:
+        recording.record(vault)
+        before, left = left, len(handmade.pending(vault.database))
+        if left >= before:
+            break  # the lock is busy, or nothing can be written now
     return index_withheld.listed(vault.database, vault.visibility, by=BY_REVIEW)
 
 
