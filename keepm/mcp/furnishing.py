@@ -9,6 +9,7 @@ from fastmcp import FastMCP
 from keepm.mcp import (
     care_tools,
     conflict_tools,
+    diagnosis_tools,
     handoff_tools,
     inbox_resources,
     inbox_tools,
@@ -26,6 +27,7 @@ def furnish(server: FastMCP[Any], session: Session) -> None:
     conflict_tools.register(server, session)
     inbox_tools.register(server, session)
     handoff_tools.register(server, session)
+    diagnosis_tools.register(server, session)
     care_tools.register(server, session)
     prompts.register(server, session)
     inbox_resources.register(server, session)

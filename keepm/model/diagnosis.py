@@ -8,7 +8,7 @@ text, no secret, no token and no absolute path.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -88,6 +88,11 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             ),
         )
     )
+
+
+def gravest(findings: Sequence[Finding], *, most: int) -> tuple[Finding, ...]:
+    """Return at most so many findings, the graver ones first, else in their order."""
+    return tuple(sorted(findings, key=lambda each: _RANK[each.severity])[:most])
 
 
 def counted(findings: Iterable[Finding]) -> dict[Severity, int]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from keepm.index import versions
 from keepm.model import diagnosis
 from keepm.model.diagnosis import Finding
+from keepm.operations import sync
 from keepm.operations.diagnosis import gate, records, relations, sources, surroundings, survey
 from keepm.operations.diagnosis.content import Examiner
 from keepm.operations.vault import Caller, Vault
@@ -41,6 +42,7 @@ def examine(vault: Vault, caller: Caller, *, beside_answers: bool = False) -> Di
         RootUnavailable, StorageFailed: the vault can't be seen, or not be read in the middle.
         IndexUnavailable: the index is damaged.
     """
+    sync.require_complete(vault)  # what an index that is being filled lacks is no finding
     pause = functools.partial(vault.progress.stopping.wait, _PAUSE_SECONDS)
     met = survey.take(vault, examiner(vault), pause=pause if beside_answers else None)
     # The index is brought up to the files before its links are asked for.
