@@ -115,7 +115,7 @@ def test_the_figures_of_a_small_example_are_right() -> None:
     answers = [
         Answer(("a", "x")),
         Answer(("x", "y", "a"), weak=True),
-        Answer(("b", "x", "x", "x", "x", "a")),
+        Answer(("b", "x", "y", "z", "w", "a")),
         Answer(()),
         Answer(("x",)),
         Answer(("x",), weak=True),
@@ -127,8 +127,9 @@ def test_the_figures_of_a_small_example_are_right() -> None:
     assert (found.asked, found.unanswerable) == (4, 3)
     assert found.at_1 == 2 / 4
     assert found.at_5 == 2 / 4
+    assert found.anywhere == 3 / 4
     assert found.mrr == pytest.approx((1 + 1 / 3 + 1 + 0) / 4)
-    assert found.doubted == 1 / 4
+    assert (found.doubted_right, found.doubted_wrong) == (0, 1)
     assert found.false == pytest.approx(1 / 3)
 
 
@@ -193,11 +194,13 @@ def test_an_outside_data_set_gives_the_same_table(
         tmp_path / "documents.jsonl",
         {"id": "d1", "title": "Ferry", "text": "The ferry leaves at nine."},
         {"id": 2, "text": "渡轮九点开船，周日停航。"},
+        {"id": "long", "text": "Other words. " * 3000 + "The lighthouse is at the end."},
     )
     questions = _jsonl(
         tmp_path / "questions.jsonl",
         {"question": "when does the ferry leave", "gold": ["d1"]},
         {"question": "周日有渡轮吗", "gold": [2], "type": "zh"},
+        {"question": "lighthouse", "gold": ["long"], "type": "long"},
         {"question": "submarine", "gold": []},
     )
     table = tmp_path / "table.md"
@@ -210,7 +213,8 @@ def test_an_outside_data_set_gives_the_same_table(
     printed = capsys.readouterr().out
     for line in ("documents: all", "documents: zh", "documents: no-answer"):
         assert line in printed
-    assert "| documents: zh | 1 | 100 / 100 / 100 |" in table.read_text("utf-8")
+    for sort in ("zh", "long"):
+        assert f"| documents: {sort} | 1 | 100 / 100 / 100 |" in table.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

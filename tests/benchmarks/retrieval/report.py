@@ -9,9 +9,10 @@ from tests.benchmarks.retrieval.cards import HALVES, TYPES, Corpus, Question
 from tests.benchmarks.retrieval.measures import Answer, Score, System, score
 
 LEGEND = (
-    "Cells: first hit is right / all that is needed among the first five / mean reciprocal rank,"
-    " in per cent. No-answer: questions answered all the same. Doubted: right questions whose"
-    " answer was marked weak."
+    "Cells: the first hit is right / all that is needed is among the first five / mean reciprocal"
+    " rank, in per cent. Anywhere: both cards are in the answer at all. No-answer: questions that"
+    " were answered all the same. Called weak: of the answers whose first hit is right / wrong,"
+    " those that KeepM itself marks as weak."
 )
 
 
@@ -57,9 +58,11 @@ def lines(found: Run, *, halves: bool) -> Iterator[Line]:
             numbers = [n for n in chosen if found.corpus.questions[n].type == sort]
             show = _false if sort == "no-answer" else _recall
             yield _line(f"{label}: {sort}", found, numbers, show)
+            if sort == "two-step":
+                yield _line(f"{label}: two-step, anywhere", found, numbers, _anywhere)
         answerable = [n for n in chosen if found.corpus.questions[n].gold]
         yield _line(f"{label}: all with an answer", found, answerable, _recall)
-        yield _line(f"{label}: doubted", found, answerable, lambda s: _percent(s.doubted))
+        yield _line(f"{label}: called weak", found, answerable, _doubted)
 
 
 def known_item(result: Score, systems: int, *, notes: int, must: float) -> Line:
@@ -102,6 +105,14 @@ def _line(label: str, found: Run, numbers: Sequence[int], show: Callable[[Score]
 
 def _recall(result: Score) -> str:
     return " / ".join(_percent(v) for v in (result.at_1, result.at_5, result.mrr))
+
+
+def _anywhere(result: Score) -> str:
+    return _percent(result.anywhere)
+
+
+def _doubted(result: Score) -> str:
+    return f"{_percent(result.doubted_right)} of right / {_percent(result.doubted_wrong)} of wrong"
 
 
 def _false(result: Score) -> str:
