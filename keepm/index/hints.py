@@ -21,7 +21,7 @@ from keepm.index.frequencies import Frequency
 from keepm.model import parameters
 from keepm.model.memory import Claim, Visibility
 
-_MOST_SUBJECTS = 3
+_MOST_SUBJECTS = 5
 _MOST_HOLDERS = 30  # of a parameter's name: what more notes have is a common one
 _MOST_RIVALS = 60  # notes that are compared with one
 _RARE = 12  # a word that more notes hold is common; in a small vault sooner
@@ -151,13 +151,14 @@ def _other_values(connection: sqlite3.Connection, note: _Note, rarity: _Rarity) 
             for number, other in holders:
                 if number != note.number and other != value:
                     differing.setdefault(number, (key, f"{key}: {value} / {other}"))
+    words = _telling(note.body) if differing else frozenset()
     for other in _numbered(connection, differing):
         key, detail = differing[other.number]
         said = set(for_index(key.replace("-", " ")).split())
         if (
             rarity.rare(note.files & other.files)
             or rarity.rare(_common(note, other) - said)
-            or _alike(note.body, other.body)
+            or _alike(words, note, other)
         ):
             yield other, "value", detail
 
@@ -197,13 +198,13 @@ def _spelt(note: _Note, terms: Iterable[str]) -> str:
     return " ".join(words.get(term, term) for term in terms)
 
 
-def _alike(one: str, other: str) -> bool:
-    """Tell whether two bodies have most of their words in common."""
-    shorter, longer = sorted((len(one), len(other)))
+def _alike(words: frozenset[str], note: _Note, other: _Note) -> bool:
+    """Tell whether two bodies have most of their words in common; `words` are the first one's."""
+    shorter, longer = sorted((len(note.body), len(other.body)))
     if longer > _MOST_LONGER * shorter:
         return False
-    mine, theirs = _telling(one), _telling(other)
-    return len(mine & theirs) >= _SAME_TEXT * len(mine | theirs) > 0
+    theirs = _telling(other.body)
+    return len(words & theirs) >= _SAME_TEXT * len(words | theirs) > 0
 
 
 class _Rarity:
