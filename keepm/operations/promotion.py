@@ -72,8 +72,6 @@ def promote(
         vault.approval.require(caller.channel, kind=proposal.claim.kind)
         memory.check(proposal.claim, vault.policy, today=vault.today())
         aim = _aim(desk, proposal, target)
-        known = [aim.content.claim] if aim else []
-        verdicts.require_not_rejected(vault, proposal.claim, was=known)
         if aim is not None:
             # What guards the target's kind guards it from a proposal of another kind too.
             vault.approval.require(caller.channel, kind=aim.content.claim.kind)
@@ -83,7 +81,7 @@ def promote(
         claim = merged(into.content.claim, proposal.claim) if into else proposal.claim
         around = Surroundings(
             but=[aim.content.id] if aim else (),
-            known=known,
+            known=[aim.content.claim] if aim else (),
         )
         similar = sameness.admit_decided(desk, caller, proposal.id, claim, around)
         filed = replace(

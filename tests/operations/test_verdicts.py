@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from keepm.config.sameness import load_sameness
 from keepm.errors import KeepMError, NotFound, RejectedBefore, TooSimilar, WrongState
 from keepm.index.rulings import RulingRow
+from keepm.model import verdict
 from keepm.model.approval import Channel
 from keepm.model.memory import GLOBAL, ClaimEdit, Scope, Status
 from keepm.model.proposal import TargetAction
@@ -22,6 +24,7 @@ from keepm.operations import (
     cleaning,
     conflicts,
     context,
+    identifying,
     inbox,
     judging,
     memories,
@@ -38,10 +41,13 @@ from keepm.operations.cleaning import CleanRequest
 from keepm.operations.conflicts import Ruling, Side
 from keepm.operations.inbox import ProposalWritten, Suggestion, SuggestionEdit
 from keepm.operations.memories import MemoryEdit
+from keepm.operations.mutation import writing_time
 from keepm.operations.promotion import Target
 from keepm.operations.retrieval import Wanted
 from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Caller, Vault
+from keepm.store import transaction
+from keepm.store.event import EventDraft
 from keepm.tokens import WriteProof
 from tests.operations.support import (
     AGENT,
@@ -331,6 +337,49 @@ def test_a_ruling_counts_by_a_person_s_channel_only(vault: Vault, channel: Chann
     assert not verdicts.counts(replace(row, channel="friend"))
 
 
+@pytest.mark.parametrize("channel", ["relayed", None, "owner-cli"])
+def test_an_event_that_rules_by_an_agent_s_word_rules_nothing(
+    vault: Vault, channel: str | None
+) -> None:
+    memories.create(vault, AGENT, claim("one", body=OTHER))
+    memories.create(vault, AGENT, claim("other", body=TWIN))
+    ids = (identifying.note(vault, "one").id, identifying.note(vault, "other").id)
+    policy, rules = vault.policy, load_sameness()
+    pair = verdict.pair(*(verdicts.said_by(vault, each) or "" for each in ids))
+    told = {
+        verdicts.REJECTED: " ".join(verdict.rejected(claim(body=BODY), None, policy, rules)),
+        verdicts.NOT_CONFLICT: pair,
+    }
+    for ruling, subjects in told.items():
+        wanted = EventDraft(
+            "reject",
+            "mcp",
+            object_id="x",
+            object_kind="proposal",
+            scope="widgets",
+            channel=channel,
+            extra={"ruling": ruling, "subjects": subjects},
+        )
+        with writing_time(vault, AGENT):
+            transaction.record(
+                vault.root,
+                wanted,
+                (),
+                versions=(),
+                transaction_id=vault.new_id(),
+                at=vault.now(),
+            )
+
+    look(vault)
+    counted = channel == "owner-cli"
+    assert bool(verdicts.not_conflicting(vault, [ids])) is counted
+    if counted:
+        with pytest.raises(RejectedBefore):
+            propose(vault)
+    else:
+        propose(vault)
+
+
 # ---- how long ------------------------------------------------------------------------------------
 
 
@@ -533,6 +582,7 @@ def test_an_agent_s_allow_similar_rules_nothing(vault: Vault) -> None:
     memories.create(vault, AGENT, claim("deploy-gateway-2", body=OTHER), allow_similar=True)
 
     assert judging.standing(vault) == []
+    assert "ruling" not in events(vault)[-1].extra
     with pytest.raises(TooSimilar):
         recreate(vault)
 
@@ -704,4 +754,8 @@ def test_a_pair_with_a_project_s_note_is_that_project_s_alone(
     assert made.scope == WIDGETS
     gadgets = opened(machine.project("gadgets"))
     assert judging.standing(gadgets) == []
+    memories.create(gadgets, AGENT, claim("ours", body=BODY, scope=Scope("gadgets")))
+    for seen_from, ruled in ((vault, True), (gadgets, False)):
+        ids = tuple(identifying.note(seen_from, each).id for each in ("everybody-s", "ours"))
+        assert bool(verdicts.not_conflicting(seen_from, [(ids[0], ids[1])])) is ruled
     assert judging.standing(vault) == [made]
