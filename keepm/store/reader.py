@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from keepm.errors import LimitExceeded, NotFound, RootUnavailable
+from keepm.errors import InvalidIdentifier, LimitExceeded, NotFound, RootUnavailable
 from keepm.model import copies, layout
 from keepm.store.disk import failed, reporting
 from keepm.store.paths import is_portable
@@ -43,8 +43,12 @@ class Skipped:
     reason: str
 
 
-def walk(root: Root, *, expect_memory: bool) -> Iterator[FileState | Skipped]:
+def walk(
+    root: Root, *, expect_memory: bool, judged: Collection[str] = ()
+) -> Iterator[FileState | Skipped]:
     """Yield every file that may be a document, in no order; symlinks are never followed.
+
+    `judged` are paths whose names were found to be right before.
 
     Raises:
         RootUnavailable: `expect_memory`, and there is no `Memory` folder (an unmounted disk):
@@ -57,7 +61,7 @@ def walk(root: Root, *, expect_memory: bool) -> Iterator[FileState | Skipped]:
         if expect_memory:
             raise RootUnavailable(f"the vault's {layout.MEMORY} folder is not there")
         return iter(())
-    return _walk(root)
+    return _walk(root, judged)
 
 
 def read(root: Root, path: str, *, limit: int) -> bytes:
@@ -93,11 +97,15 @@ def read_with_state(root: Root, path: str, *, limit: int) -> tuple[bytes, FileSt
 def state(root: Root, path: str) -> FileState | None:
     """Return a regular file's state without reading it, or nothing when there is none.
 
+    There is none behind a symlink either, for nothing is read there.
+
     Raises:
-        InvalidIdentifier: no path of ours can name it.
         StorageFailed: the disk reports an error.
     """
-    place = root.paths.locate(path)
+    try:
+        place = root.paths.locate(path)
+    except InvalidIdentifier:
+        return None
     with reporting(path):
         seen = root.disk.state(place)
     if seen is None or not stat.S_ISREG(seen.st_mode):
@@ -118,10 +126,10 @@ def is_evicted(root: Root, path: str) -> bool:
 
 def is_taken(root: Root, path: str) -> bool:
     """Tell whether something has this name, or will have it when a sync program brings it back."""
-    return root.disk.state(root.paths.locate(path)) is not None or is_evicted(root, path)
+    return root.disk.state(root.paths.root / path) is not None or is_evicted(root, path)
 
 
-def _walk(root: Root) -> Iterator[FileState | Skipped]:
+def _walk(root: Root, judged: Collection[str]) -> Iterator[FileState | Skipped]:
     waiting: list[str] = []
     for folder in layout.SEARCHED_FOLDERS:
         flaw = _leads_away(root, folder)
@@ -134,7 +142,7 @@ def _walk(root: Root) -> Iterator[FileState | Skipped]:
         found: list[FileState | Skipped] = []
         try:
             for name, seen in root.disk.scan(root.paths.root / folder):
-                entry = _entry(folder, name, seen)
+                entry = _entry(folder, name, seen, judged)
                 if isinstance(entry, str):
                     waiting.append(entry)
                 elif entry is not None:
@@ -148,29 +156,33 @@ def _walk(root: Root) -> Iterator[FileState | Skipped]:
         yield from _present(found)
 
 
-def _present(found: list[FileState | Skipped]) -> Iterator[FileState | Skipped]:
+def _present(found: list[FileState | Skipped]) -> Iterable[FileState | Skipped]:
     """Leave out a placeholder whose file has just come back beside it."""
+    if not any(isinstance(each, Skipped) for each in found):
+        return found
     files = {each.path for each in found if isinstance(each, FileState)}
-    yield from (each for each in found if isinstance(each, FileState) or each.path not in files)
+    return [each for each in found if isinstance(each, FileState) or each.path not in files]
 
 
-def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped | str | None:
+def _entry(
+    folder: str, name: str, seen: os.stat_result, judged: Collection[str]
+) -> FileState | Skipped | str | None:
     """Judge one entry: a file, something skipped, a folder to walk (its path), or nothing."""
+    path = f"{folder}/{name}"
+    kind = stat.S_IFMT(seen.st_mode)
+    if kind == stat.S_IFREG and path in judged:
+        return _state(path, seen)
     if name[0] == ".":
         return _placeholder(folder, name)
     if name in _OF_OTHER_PROGRAMS or copies.is_temporary(name):
         return None
     is_note = name[-3:].lower() == ".md"
-    kind = stat.S_IFMT(seen.st_mode)
     if not is_note and kind not in (stat.S_IFDIR, stat.S_IFLNK):
         return None
-    path = f"{folder}/{name}"
     if not is_portable(name):
         return Skipped(path.encode("utf-8", "replace").decode("utf-8"), "name")
     if kind == stat.S_IFREG:
-        if _is_elsewhere(seen):
-            return Skipped(path, "evicted")
-        return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
+        return _state(path, seen)
     if kind == stat.S_IFDIR:
         return Skipped(path, "folder") if is_note else path
     return Skipped(path, "symlink" if kind == stat.S_IFLNK else "not_a_file")
@@ -183,10 +195,12 @@ def _placeholder(folder: str, name: str) -> Skipped | None:
     return Skipped(f"{folder}/{of}", "evicted")
 
 
-def _is_elsewhere(seen: os.stat_result) -> bool:
+def _state(path: str, seen: os.stat_result) -> FileState | Skipped:
     flags: int = getattr(seen, "st_flags", 0)
     attributes: int = getattr(seen, "st_file_attributes", 0)
-    return bool(flags & _DATALESS or attributes & _RECALLED)
+    if flags & _DATALESS or attributes & _RECALLED:
+        return Skipped(path, "evicted")
+    return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
 
 def _leads_away(root: Root, folder: str) -> str | None:
