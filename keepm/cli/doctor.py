@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         if args.changed_since is not None:
             found = changes.examine(beside, args.changed_since)
         else:
-            found = diagnosis.examine(vault, OWNER)
+            found = diagnosis.examine(beside, OWNER)
             if codes & _HOSTS and args.project is None:
                 found = _with_hosts(vault, found)
         kept = tuple(each for each in found.findings if each.rule.code in codes)
