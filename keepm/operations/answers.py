@@ -65,6 +65,7 @@ class SearchAnswer:
     total: int
     offset: int
     index_state: str
+    files_left: int | None = None  # that the index has still to read
     weak_match: bool | None = None
     query_cut: int | None = None  # characters that were looked at of a longer query
     reason: str | None = None  # why it is empty
@@ -94,6 +95,7 @@ class CatalogAnswer:
     total: int
     offset: int
     index_state: str
+    files_left: int | None = None  # that the index has still to read
     truncated: bool | None = None
     reason: str | None = None  # why it is empty
     withheld: int | None = None
@@ -122,6 +124,7 @@ class LinksAnswer:
     total: int
     offset: int
     index_state: str
+    files_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,7 @@ class ContextAnswer:
     items: list[ContextItem]
     inbox_summary: InboxCounts
     index_state: str
+    files_left: int | None = None  # that the index has still to read
     handoff: ContextHandoff | None = None
     conflict_hints: list[Hint] | None = None
     omitted: int | None = None  # items that did not fit

@@ -69,6 +69,7 @@ def context(
         items=[],
         inbox_summary=InboxCounts(counts.pending, counts.overdue, counts.remind),
         index_state=state,
+        files_left=vault.progress.files_left,
         conflict_hints=hints[:3] or None,
         weak_match=weak or None,
         reason=reason,

@@ -38,6 +38,12 @@ class Progress:
     settled: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def files_left(self) -> int | None:
+        """Return how many files answers don't know yet; nothing while they know all."""
+        behind = self.state in (IndexState.CATCHING_UP, IndexState.REBUILDING)
+        return self.left or None if behind else None
+
     def stop(self) -> None:
         """Ask the background threads to end and wait for them."""
         self.stopping.set()

@@ -79,6 +79,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         total=result.total,
         offset=wanted.offset,
         index_state=state,
+        files_left=vault.progress.files_left,
         weak_match=True if result.weak_match and items else None,
         query_cut=longest if len(wanted.query) > longest else None,
         reason=reason,
@@ -232,6 +233,7 @@ def catalog(
         total=total,
         offset=offset,
         index_state=state,
+        files_left=vault.progress.files_left,
         reason=reason,
         withheld=hidden,
     )
@@ -313,6 +315,7 @@ def links(
         total=total,
         offset=offset,
         index_state=state,
+        files_left=vault.progress.files_left,
     )
 
 

@@ -59,6 +59,7 @@ class Status:
     host_confirmation: str
     filesystem: Storage
     ledger_last_known: LedgerHead | None = None  # said when the ledger no longer holds it
+    files_left: int | None = None  # that the index has still to read
     last_checksum_scan: str | None = None
     recovery_pending: list[str] | None = None
     deletions_held: int | None = None  # files that are missing and not taken for deleted yet
@@ -84,6 +85,7 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
         project=vault.identity.project_id,
         root=_shown(vault.settings.root),
         index_state=state,
+        files_left=vault.progress.files_left,
         notes=counts.active,
         pending_proposals=counts.pending_proposals,
         last_checksum_scan=vault.database.get_meta("last_checksum_scan"),

@@ -352,3 +352,30 @@ def test_reading_goes_on_when_the_index_has_no_space_to_grow(
         connection.execute("PRAGMA max_page_count = 1073741823")
     vault.progress.ended = None
     assert retrieval.search(vault, Wanted("word19999")).total == 1
+
+
+def test_answers_of_an_index_that_is_behind_say_by_how_many_files(
+    vault: Vault, machine: Machine
+) -> None:
+    memories.create(vault, AGENT, claim("before", body="a lighthouse"))
+    with vault.database.reading() as connection:
+        connection.execute("PRAGMA max_page_count = 1")
+    for number in range(450):
+        machine.put(f"Memory/global/n{number}.md", f"---\nname: n{number}\n---\nlighthouse\n")
+    vault.progress.ended = None
+
+    told = [
+        retrieval.search(vault, Wanted("lighthouse")),
+        retrieval.catalog(vault),
+        retrieval.links(vault, "before"),
+        context.context(vault),
+        status.status(vault),
+    ]
+    assert {each.index_state for each in told} == {"catching_up"}
+    assert all(each.files_left and each.files_left >= 200 for each in told)
+
+    with vault.database.reading() as connection:
+        connection.execute("PRAGMA max_page_count = 1073741823")
+    vault.progress.ended = None
+    answer = retrieval.search(vault, Wanted("lighthouse"))
+    assert (answer.total, answer.index_state, answer.files_left) == (451, "current", None)
