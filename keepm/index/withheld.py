@@ -46,6 +46,18 @@ def listed(db: Database, visibility: Visibility, *, by: str | None = None) -> li
         return _select(connection, visibility, condition, [] if by is None else [by])
 
 
+def paths(db: Database) -> frozenset[str]:
+    """Return where everything lies that is withheld, whoever may know of it."""
+    found: set[str] = set()
+    with db.reading() as connection:
+        for table in KINDS.values():
+            rows_there = connection.execute(
+                f"SELECT path FROM {table} WHERE withheld_by <> ''"  # noqa: S608 - our tables
+            )
+            found.update(path for (path,) in rows_there)
+    return frozenset(found)
+
+
 def counts(db: Database, visibility: Visibility) -> Counter[str]:
     """Count what is withheld in sight by kind of object."""
     seen, values = rows.visible("scope", visibility)

@@ -133,6 +133,8 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
      "Reject it, or restore the note."),
     ("KM404", "approval_mismatch", _I, "approved_via says another channel than the ledger knows",
      "Nothing is needed: the ledger's word counts. Remove the line, or confirm with keepm review."),
+    ("KM405", "withheld", _I, "documents that a person keeps out of every read, for now",
+     "The owner decides: keepm quarantine list, keepm review --edits."),
     # ---- 5: sources and verification
     ("KM501", "source_pointer_missing", _I, "a source isn't in the work tree any more",
      "Correct the source, or archive the note."),

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from keepm.index import versions
+from keepm.index import withheld as index_withheld
 from keepm.model import diagnosis
 from keepm.model.diagnosis import Finding
 from keepm.operations import sync
@@ -47,9 +48,14 @@ def examine(vault: Vault, caller: Caller, *, beside_answers: bool = False) -> Di
     met = survey.take(vault, examiner(vault), pause=pause if beside_answers else None)
     # The index is brought up to the files before its links are asked for.
     found = [*met.findings, *records.findings(vault, caller, met)]
-    found += relations.findings(vault, met.seen)
-    found += gate.findings(vault, met.seen)
-    found += sources.findings(vault, met.seen)
+    # What is withheld stays untold here too, but for how much it is.
+    hidden = index_withheld.paths(vault.database)
+    found = [each for each in found if each.path not in hidden]
+    seen = [each for each in met.seen if each.path not in hidden]
+    found += relations.findings(vault, seen)
+    found += gate.findings(vault, seen)
+    found += gate.withheld(vault)
+    found += sources.findings(vault, seen)
     found += surroundings.findings(vault)
     return Diagnosis(
         findings=diagnosis.ordered(found),

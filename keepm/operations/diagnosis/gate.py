@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from keepm.index import versions
+from keepm.index import withheld as index_withheld
 from keepm.markdown.claims import UNCHANGEABLE
 from keepm.model import identity, rules
 from keepm.model.diagnosis import Finding
@@ -22,6 +23,9 @@ def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
     notes = {
         identity.slot_key(each.content.id) for each in seen if isinstance(each.content, Memory)
     }
+    # What is withheld is there, though nobody is told where.
+    kept_out = index_withheld.listed(vault.database, vault.visibility)
+    notes.update(identity.slot_key(each.id) for each in kept_out)
     channels = versions.channels(vault.database)
     for each in seen:
         if reason := _stuck(each):
@@ -31,6 +35,14 @@ def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
             yield from _pending(vault, each, content, notes)
         elif isinstance(content, Memory):
             yield from _approval(each, content, channels.get(each.checksum))
+
+
+def withheld(vault: Vault) -> Iterator[Finding]:
+    """Yield how much a person keeps out of every read, for now."""
+    counts = index_withheld.counts(vault.database, vault.visibility)
+    if number := counts.total():
+        each = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        yield rules.finding("withheld", f"{number} kept out of every read: {each}")
 
 
 def _stuck(each: Seen) -> str:
