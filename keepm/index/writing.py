@@ -91,7 +91,10 @@ def files(db: Database) -> dict[str, FileRow]:
         rows = connection.execute(
             "SELECT path, size, mtime_ns, checksum, scanned_ns, reason FROM files"
         )
-        return {path: FileRow(path, *rest) for path, *rest in ((_path(p), *r) for p, *r in rows)}
+        found = {row[0]: FileRow._make(row) for row in rows}
+    for path in [path for path in found if isinstance(path, bytes)]:
+        found[_path(path)] = found.pop(path)._replace(path=_path(path))
+    return found
 
 
 def file_rows(db: Database, paths: Iterable[str]) -> dict[str, FileRow]:

@@ -33,7 +33,8 @@ def is_proven(state: FileState, row: FileRow | None) -> bool:
     """Tell whether the stamps alone prove that the index holds this version."""
     return (
         row is not None
-        and (row.size, row.mtime_ns) == (state.size, state.mtime_ns)
+        and row.size == state.size
+        and row.mtime_ns == state.mtime_ns
         and state.mtime_ns < row.scanned_ns - _RACY_NS
     )
 

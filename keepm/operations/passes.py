@@ -108,7 +108,8 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     unread: list[FileState] = []
     skipped: list[FileRow] = []
     present: set[str] = set()
-    for item in reader.walk(vault.root, expect_memory=True):
+    judged = {path for path, row in known.items() if row.reason is None}
+    for item in reader.walk(vault.root, expect_memory=True, judged=judged):
         present.add(item.path)
         row = known.get(item.path)
         if isinstance(item, Skipped):

@@ -135,7 +135,7 @@ def _flaw(name: str) -> str | None:
         return "a part is too long"
     if identity.is_device(name):
         return "a part is a device name on Windows"
-    if name[0] in ".\u200c\u200d\ufeff" or not name.isascii():
+    if name[0] == "." or unicodedata.category(name[0]) == "Cf":
         # HFS+ ignores invisible characters in names, so they don't make it another folder.
         plain = "".join(c for c in name if unicodedata.category(c) != "Cf")
         if plain.casefold() in _OF_OTHER_PROGRAMS:

@@ -49,6 +49,18 @@ def test_a_cycle_a_pipe_and_their_like_are_skipped_with_reasons(real: Root) -> N
     }
 
 
+def test_a_name_judged_before_says_nothing_of_what_lies_there_now(real: Root) -> None:
+    base = real.paths.memory / "global"
+    (base / "a.md").write_text("# A\n")
+    (base / "b.md").symlink_to("a.md")
+    (base / "c.md").mkdir()
+    judged = {f"Memory/global/{name}.md" for name in "abcd"}
+
+    found = list(reader.walk(real, expect_memory=True, judged=judged))
+    assert found == list(reader.walk(real, expect_memory=True))
+    assert {type(each) for each in found} == {FileState, Skipped}
+
+
 def test_documents_are_found_in_every_place_and_spelling(real: Root) -> None:
     wanted = [
         "Memory/.handoffs/pending/projects/w/h.md",
