@@ -17,6 +17,7 @@ from keepm import config
 from keepm.cli import main as command_line
 from keepm.config import values
 from keepm.errors import ConfigurationError
+from keepm.model import rules
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -253,6 +254,31 @@ def _screening() -> str:
     )
 
 
+def _findings() -> str:
+    parts = []
+    for number, heading in enumerate(_HUNDREDS):
+        own = [rule for rule in rules.RULES.values() if rule.id.startswith(f"KM{number}")]
+        rows = (
+            (f"`{each.id}`", f"`{each.code}`", str(each.severity), each.means, each.fix)
+            for each in own
+        )
+        parts += [f"## {heading}", table(("id", "code", "severity", "means", "fix"), rows)]
+    return "\n\n".join(parts)
+
+
+_HUNDREDS = (
+    "Files",
+    "Front matter",
+    "Content",
+    "Names and links",
+    "The Inbox and the gate",
+    "Sources and verification",
+    "KeepM's own records",
+    "This machine and its hosts",
+    "A pull request",
+)
+
+
 _PARTS: dict[str, Callable[[], str]] = {
     "tools": _tool_pages,
     "commands": _command_pages,
@@ -260,6 +286,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "kinds": _kinds,
     "limits": _limits,
     "screening": _screening,
+    "findings": _findings,
 }
 
 

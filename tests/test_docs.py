@@ -15,6 +15,7 @@ import pytest
 from keepm import __version__, errors
 from keepm.cli import output
 from keepm.markdown import documents, handoffs, memories, proposals
+from keepm.model import rules
 from keepm.model.document import Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Memory
@@ -131,6 +132,17 @@ def test_every_finding_has_its_line() -> None:
     documented = first_cells(section(page("docs/errors.md"), "## Findings"))
 
     assert sorted(documented) == sorted(set(finding_codes()))
+
+
+def test_every_finding_of_a_codec_is_one_that_doctor_knows() -> None:
+    assert set(finding_codes()) <= set(rules.RULES)
+
+
+def test_the_ids_of_findings_are_given_out_once_and_in_order() -> None:
+    ids = [rule.id for rule in rules.RULES.values()]
+
+    assert ids == sorted(set(ids))
+    assert all(re.fullmatch(r"KM\d{3}", each) for each in ids)
 
 
 def finding_codes() -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "doctor",
         help="find what is wrong with notes, records and hosts; for CI too",
         description="Read every note once and say what is wrong, where, and what to do about it. "
-        "No file of the vault is changed. Ends with 1 when something is as grave as --fail-on. "
+        "No note is changed. Ends with 1 when something is as grave as --fail-on. "
         "docs/findings.md explains each finding.",
         epilog="Examples:\n"
         "  keepm doctor\n"
@@ -149,11 +150,13 @@ def _save(place: Path, report: str) -> None:
     """Put the report in its place at once: a reader finds the old one or the whole new one."""
     disk, fresh = OSDisk(), place.with_name(f".{place.name}.keepm-new")
     try:
-        fresh.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            disk.unlink(fresh)
         disk.create(fresh, f"{report.rstrip()}\n".encode("utf-8", "replace"), mode=None)
         disk.rename_over(fresh, place)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            disk.unlink(fresh)
         raise ConfigurationError(
             f"{place} can't be written: {error.strerror or type(error).__name__}",
             hint="Give a file in a folder that is there and can be written.",
