@@ -73,8 +73,11 @@ def set_anchors(vault: Vault, heads: Mapping[str, Head]) -> None:
     # one, at every commit. An older anchor raises no false alarm, nor does one that can't be read.
     data = json.dumps(record).encode()
     with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, data.ljust(os.fstat(descriptor).st_size))
         finally:
