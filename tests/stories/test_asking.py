@@ -1,12 +1,15 @@
 """A host that asks its person, over real stdio, in each era of the protocol, in raw messages.
 
-The host here says whatever a case needs, also what the SDK's own client would never send.
+Each way in which a question can end: accepted, accepted when the file has changed, declined,
+cancelled, an error, no answer in time, and a host that can't ask. The host here says whatever a
+case needs, also what the SDK's own client would never send.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -177,6 +180,39 @@ def test_a_host_that_shows_no_forms_is_not_asked(
         refused = host.call("create", name="n", **PLAIN | {"kind": "capability"})
         assert refused.code == "approval_required"
         assert host.shown == []
+
+
+def test_a_question_that_nobody_answers_is_no_approval(machine: Machine) -> None:
+    """The host stays silent, the server's patience ends, and an answer after that is too late."""
+    hurry = {"PYTHONPATH": str(Path(__file__).parent / "hurry")}
+    with serving(machine, machine.folder / "work/widgets", hurry) as server:
+        host = Host(server, "legacy", FORMS)
+        arguments = proposed(host, "idea")
+        before = machine.files()
+        host.begin({"name": "memory_inbox_promote", "arguments": arguments})
+        question = answer = server.message()
+        while question.get("method") != "elicitation/create":
+            question = server.message()
+        while answer.get("id") != "call":
+            answer = server.message()
+        error = answer["result"]["structuredContent"]["error"]
+        assert (error["code"], error["details"]["reason"]) == ("approval_required", "unanswered")
+        host._send({"id": question["id"], **accepted(True)})
+        assert host.done("inbox_list")["total"] == 1
+        assert machine.files() == before
+
+
+@pytest.mark.parametrize("host", ["modern"], indirect=True)
+def test_a_question_that_is_never_answered_holds_nothing(host: Host, machine: Machine) -> None:
+    """In the modern era nobody waits: the host just never calls again."""
+    arguments = proposed(host, "idea")
+    before = machine.files()
+    asked = host.ask({"name": "memory_inbox_promote", "arguments": arguments})
+    assert asked["resultType"] == "input_required"
+    assert host.done("inbox_list")["total"] == 1
+    assert machine.files() == before
+    host.done("create", name="other", **PLAIN | {"body": "other"})
+    assert host.server.close() == 0
 
 
 @pytest.mark.parametrize("host", ["legacy"], indirect=True)
