@@ -49,12 +49,15 @@ class Entry:
     links: tuple[WikiLink, ...] = ()
 
 
-def store(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Store the rows of a document; the path holds none yet."""
+def store(connection: sqlite3.Connection, entry: Entry, number: int | None = None) -> None:
+    """Store the rows of a document; the path holds none yet.
+
+    `number` is that of the note which this one replaces, whose likenesses are still there.
+    """
     document = entry.document
     match document.content:
         case Memory() as memory:
-            _store_memory(connection, entry, memory)
+            _store_memory(connection, entry, memory, number)
         case Damaged() as damaged:
             _store_unreadable(connection, entry, damaged)
         case Proposal() as proposal:
@@ -65,7 +68,9 @@ def store(connection: sqlite3.Connection, entry: Entry) -> None:
             _store_handoff(connection, document, handoff)
 
 
-def _store_memory(connection: sqlite3.Connection, entry: Entry, memory: Memory) -> None:
+def _store_memory(
+    connection: sqlite3.Connection, entry: Entry, memory: Memory, number: int | None
+) -> None:
     claim = memory.claim
     note = NoteRow(
         id=memory.id,
@@ -91,7 +96,7 @@ def _store_memory(connection: sqlite3.Connection, entry: Entry, memory: Memory) 
         standing=Standing.SOUND,
         body=claim.body,
     )
-    number = _insert_note(connection, note, findings=_findings(entry.document))
+    number = _insert_note(connection, note, findings=_findings(entry.document), number=number)
     names = [
         (ROLE_ID, memory.id),
         (ROLE_NAME, claim.name),
@@ -185,9 +190,12 @@ def _store_damaged(connection: sqlite3.Connection, entry: Entry, damaged: Damage
         _insert_terms(connection, number, name=damaged.name, body=damaged.text)
 
 
-def _insert_note(connection: sqlite3.Connection, note: NoteRow, *, findings: int) -> int:
+def _insert_note(
+    connection: sqlite3.Connection, note: NoteRow, *, findings: int, number: int | None = None
+) -> int:
     """Store what `rows.note` reads back, and return the note's number in this index."""
     values: tuple[str | int | None, ...] = (
+        number,  # none: the next free one
         note.scope.key,
         note.status,
         note.standing,
@@ -211,17 +219,17 @@ def _insert_note(connection: sqlite3.Connection, note: NoteRow, *, findings: int
         note.status,
     )
     cursor = connection.execute(
-        "INSERT INTO all_notes (scope, status, standing, kind, language, slot, name, path, id,"
-        " pinned, verified_at, created, updated, checksum, mtime_ns, size, findings, description,"
-        " tags, aliases, sources, supersedes, source_digests, stated, withheld_by)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+        "INSERT INTO all_notes (number, scope, status, standing, kind, language, slot, name, path,"
+        " id, pinned, verified_at, created, updated, checksum, mtime_ns, size, findings,"
+        " description, tags, aliases, sources, supersedes, source_digests, stated, withheld_by)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
         " '')",
         [storable(value) if isinstance(value, str) else value for value in values],
     )
-    number = cursor.lastrowid
-    assert number is not None
-    connection.execute("INSERT INTO bodies VALUES (?, ?)", (number, storable(note.body)))
-    return number
+    stored = cursor.lastrowid
+    assert stored is not None
+    connection.execute("INSERT INTO bodies VALUES (?, ?)", (stored, storable(note.body)))
+    return stored
 
 
 def _insert_handles(

@@ -31,11 +31,27 @@ class Holder:
 
 
 def store_note(connection: sqlite3.Connection, number: int, claim: Claim) -> None:
-    """Store a note's keys."""
+    """Store a note's keys in place of those it had.
+
+    They lie all over their table, and an update seldom changes one: what stays isn't written.
+    """
+    known = {
+        key
+        for (key,) in connection.execute("SELECT key FROM likenesses WHERE number = ?", (number,))
+    }
+    wanted = _stored(claim)
     connection.executemany(
-        "INSERT OR IGNORE INTO likenesses VALUES (?, ?)",
-        [(key, number) for key in _stored(claim)],
+        "DELETE FROM likenesses WHERE key = ? AND number = ?",
+        [(key, number) for key in known - wanted],
     )
+    connection.executemany(
+        "INSERT INTO likenesses VALUES (?, ?)", [(key, number) for key in wanted - known]
+    )
+
+
+def forget_note(connection: sqlite3.Connection, number: int) -> None:
+    """Remove a note's keys."""
+    connection.execute("DELETE FROM likenesses WHERE number = ?", (number,))
 
 
 def store_proposal(connection: sqlite3.Connection, path: str, claim: Claim) -> None:

@@ -14,6 +14,7 @@ from keepm.index import (
     entries,
     frequencies,
     handmade,
+    likeness,
     lineage,
     lookalikes,
     rulings,
@@ -29,6 +30,7 @@ from keepm.index.rows import storable
 from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.model import layout
+from keepm.model.memory import Memory
 
 _BULK_HASH_BYTES = 64 * 1024 * 1024
 _NORMAL_HASH_BYTES = 1024 * 1024
@@ -135,9 +137,11 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     for path in batch.removed:
         _forget(connection, path)
     for entry in batch.entries:
-        _forget(connection, entry.file.path)
+        number = _clear(connection, entry.file.path)
+        if number is not None and not isinstance(entry.document.content, Memory):
+            likeness.forget_note(connection, number)
         _store_file(connection, entry.file)
-        entries.store(connection, entry)
+        entries.store(connection, entry, number)
     for row in batch.skipped:
         _forget(connection, row.path)
         _store_file(connection, row)
@@ -191,9 +195,16 @@ def _restamp(connection: sqlite3.Connection, row: FileRow) -> None:
 
 def _forget(connection: sqlite3.Connection, path: str) -> None:
     """Remove every row that came from a path."""
+    number = _clear(connection, path)
+    if number is not None:
+        likeness.forget_note(connection, number)
+
+
+def _clear(connection: sqlite3.Connection, path: str) -> int | None:
+    """Remove the rows that came from a path, but a note's likenesses; return its number."""
     known = connection.execute("DELETE FROM files WHERE path = ?", (_path_value(path),)).rowcount
     if not known:
-        return
+        return None
     lookalikes.forget(connection, path)
     text = storable(path)
     row = connection.execute("SELECT number FROM all_notes WHERE path = ?", (text,)).fetchone()
@@ -201,7 +212,7 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
         connection.execute("DELETE FROM all_proposals WHERE path = ?", (text,))
         connection.execute("DELETE FROM proposal_likenesses WHERE path = ?", (text,))
         connection.execute("DELETE FROM all_handoffs WHERE path = ?", (text,))
-        return
+        return None
     for statement in (
         "DELETE FROM all_notes WHERE number = ?",
         "DELETE FROM bodies WHERE number = ?",
@@ -210,11 +221,11 @@ def _forget(connection: sqlite3.Connection, path: str) -> None:
         "DELETE FROM pointers WHERE number = ?",
         "DELETE FROM links WHERE number = ?",
         "DELETE FROM supersessions WHERE number = ?",
-        "DELETE FROM likenesses WHERE number = ?",
         "DELETE FROM parameters WHERE number = ?",
         "DELETE FROM terms WHERE rowid = ?",
     ):
         connection.execute(statement, row)
+    return int(row[0])
 
 
 def _path_value(path: str) -> str | bytes:
