@@ -79,6 +79,19 @@ def note_by_path(db: Database, path: str) -> NoteRow | None:
     return found[0] if found else None
 
 
+def is_shown(db: Database, path: str, visibility: Visibility) -> bool:
+    """Tell whether a document stands at a path that is visible and not withheld."""
+    seen, values = rows.visible("scope", visibility)
+    tables = ("notes", "proposals", "handoffs")
+    union = " UNION ALL ".join(
+        f"SELECT 1 FROM {table} WHERE path = ? AND {seen}"  # noqa: S608
+        for table in tables
+    )
+    with db.reading() as connection:
+        found = connection.execute(union, [rows.storable(path), *values] * len(tables))
+        return found.fetchone() is not None
+
+
 def catalog(
     db: Database,
     visibility: Visibility,

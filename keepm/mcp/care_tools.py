@@ -8,10 +8,14 @@ from typing import Any
 from fastmcp import FastMCP
 from pydantic import MISSING
 
+from keepm.errors import ConfirmationRequired
 from keepm.mcp import parameters as p
+from keepm.mcp.confirmation import Asks
 from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
-from keepm.operations import resyncing
+from keepm.model.checksum import Checksum
+from keepm.operations import mending, reports, resyncing
+from keepm.operations.mending import MendPlan
 from keepm.operations.resyncing import Synced
 
 
@@ -23,6 +27,20 @@ class SyncAnswer:
     changed: int | None = None
     gone: int | None = None
     held: int | None = None
+    index_state: str | None = None
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RepairAnswer:
+    """What a repair would write or wrote, and what is left to a person."""
+
+    path: str
+    checksum: str
+    repairs: list[dict[str, str]] | None = None
+    diff: str | None = None
+    left_to_the_user: list[dict[str, str]] | None = None
+    repair_token: str | None = None
     index_state: str | None = None
     next_step: str | None = None
 
@@ -51,6 +69,65 @@ def register(server: FastMCP[Any], session: Session) -> None:
         done = resyncing.full(vault)
         vault.diagnoses.spend(token)
         return _synced(done)
+
+    @tool(server, session, "Repair metadata", destroys=True, asks=Asks.WHEN_DEMANDED)
+    def memory_repair(
+        identifier: p.Identifier,
+        expected_checksum: p.ExpectedChecksum,
+        repair_token: p.RepairToken,
+        dry_run: p.DryRun = True,
+        confirm: p.Confirm = False,
+    ) -> RepairAnswer:
+        """Mend a file's metadata that memory_doctor calls repairable: the dry run first, then
+        exactly that plan."""
+        vault, caller = session.vault(), session.caller()
+        expected = Checksum.parse(expected_checksum, field="expected_checksum")
+        if dry_run:
+            plan = mending.plan(vault, caller, identifier, expected)
+            vault.diagnoses.check(repair_token, plan.path, plan.checksum.hex)
+            return _planned(plan, token=vault.plans.issue(mending.OPERATION, plan.digest))
+        if not confirm:
+            raise ConfirmationRequired("a repair needs confirm=true and the dry run's token")
+        done = mending.mend(
+            vault,
+            caller,
+            identifier,
+            expected,
+            confirmed=lambda digest: vault.plans.check(repair_token, mending.OPERATION, digest),
+        )
+        vault.plans.spend(repair_token)
+        return RepairAnswer(
+            path=done.plan.path,
+            checksum=done.checksum.hex,
+            repairs=_repairs(done.plan),
+            left_to_the_user=_left(done.plan),
+            index_state=None if done.index_current else "catching_up",
+        )
+
+
+def _planned(plan: MendPlan, *, token: str) -> RepairAnswer:
+    return RepairAnswer(
+        path=plan.path,
+        checksum=plan.checksum.hex,
+        repairs=_repairs(plan),
+        diff=plan.change.diff if plan.change else None,
+        left_to_the_user=_left(plan),
+        repair_token=None if plan.is_empty else token,
+        next_step="Nothing here can be mended without a guess: tell the user what is left to them."
+        if plan.is_empty
+        else "Show the diff to the user. If they agree, call again with dry_run=false, "
+        "confirm=true and this repair_token.",
+    )
+
+
+def _repairs(plan: MendPlan) -> list[dict[str, str]] | None:
+    return [{"code": each.code, "because": each.because} for each in plan.repairs] or None
+
+
+def _left(plan: MendPlan) -> list[dict[str, str]] | None:
+    items = (reports.item(each) for each in plan.unmended)
+    found = [{key: str(item[key]) for key in ("code", "reason", "fix")} for item in items]
+    return found or None
 
 
 def _synced(done: Synced) -> SyncAnswer:

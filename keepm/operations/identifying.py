@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TypeVar
 
-from keepm.errors import AmbiguousIdentifier, InvalidIdentifier, MalformedDocument, Scalar
+from keepm.errors import (
+    AmbiguousIdentifier,
+    InvalidIdentifier,
+    MalformedDocument,
+    NotFound,
+    Scalar,
+)
 from keepm.index import catalog
 from keepm.index.rows import HandoffRow, NoteRow, ProposalRow
+from keepm.model import layout
 from keepm.model.document import AnyDocument, Document
 from keepm.model.handoff import Handoff, HandoffStatus
 from keepm.model.identity import slot_key
@@ -121,6 +129,21 @@ def active_handoffs(vault: Vault) -> list[HandoffRow]:
 def handoff_path(vault: Vault, identifier: str | None) -> str:
     """Return the path of the handoff an identifier names; raises as `handoff`."""
     return handoff(vault, identifier).path
+
+
+def any_path(vault: Vault, identifier: str | None) -> str:
+    """Return the path of the note, else proposal, else handoff that an identifier names.
+
+    A path of the vault names its own document: two files with one id can be told apart by it only.
+    Raises as `note`.
+    """
+    text = _given(identifier)
+    if layout.place(text) is not None and catalog.is_shown(vault.database, text, vault.visibility):
+        return text
+    for find in (note_path, proposal_path, handoff_path):
+        with contextlib.suppress(NotFound):
+            return find(vault, text)
+    raise withheld.not_found(vault, "memory", "nothing here has this id, name, alias or path")
 
 
 def _meant(rows: list[Row], text: str, *, live: str) -> list[Row]:

@@ -111,6 +111,10 @@ class Desk:
         document = self._current(identifier, identifying.handoff_path)
         return self._proven(identifying.as_handoff(document), proof)
 
+    def document(self, identifier: str) -> AnyDocument:
+        """Return whatever an id, name, alias, title or path names, for a change without a read."""
+        return self._current(identifier, identifying.any_path)
+
     def slot_holder(self, claim: Claim, *, but: Collection[str] = ()) -> NoteRow | None:
         """Return the active note that holds a claim's slot in exactly its scope, withheld or not.
 
