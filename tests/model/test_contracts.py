@@ -26,6 +26,7 @@ def lacking(kind: str, body: str, *, sources: int = 1) -> int:
     ],
 )
 def test_a_section_with_content_fulfils(text: str) -> None:
+    """Fault 34, with those below: sub-headings counted as empty, a `-` and fences as content."""
     assert lacking("decision", HEADED.format(text)) == 0
 
 

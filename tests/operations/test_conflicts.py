@@ -158,6 +158,7 @@ def test_what_the_plan_shows_is_what_is_written(
 def test_a_loser_keeps_the_reason_where_it_goes(
     machine: Machine, vault: Vault, action: LoserAction
 ) -> None:
+    """Fault 28: the reason that was asked for was kept nowhere."""
     old, new = made(vault, "b"), made(vault, "a")
     done = resolved(vault, "a", "b", action=action)
 

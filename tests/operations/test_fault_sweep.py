@@ -17,6 +17,7 @@ import pytest
 
 from keepm.errors import KeepMError
 from keepm.index import writing
+from keepm.model.proposal import TargetAction
 from keepm.operations import (
     cleaning,
     inbox,
@@ -25,6 +26,7 @@ from keepm.operations import (
     recording,
     repairing,
     restoring,
+    reviewing,
     sync,
     undoing,
     vouching,
@@ -147,7 +149,34 @@ def _confirm(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
     return planned
 
 
+def _approve(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    """Fault 18: the note was written and its proposal still pending, in thirty rounds of forty."""
+    memories.create(vault, AGENT, claim())
+    better = claim("build-command", body="Another text.\n")
+    target = Suggestion(better, "seen", "", "build-command", TargetAction.UPDATE)
+    inbox.propose(vault, AGENT, target)
+
+    def planned(vault: Vault) -> Act:
+        review = reviewing.look(vault, "build-command")
+        return lambda broken: reviewing.approve(broken, OWNER, review)
+
+    return planned
+
+
+def _discard(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    machine.put("Memory/Inbox/pending/global/odd.md", "---\nid: [\n---\nx\n")
+    sync.reconcile(vault)
+
+    def planned(vault: Vault) -> Act:
+        review = reviewing.look(vault, "odd")
+        return lambda broken: reviewing.reject(broken, OWNER, review)
+
+    return planned
+
+
 SCENARIOS = {
+    "approve": Scenario("promote", _approve),
+    "discard": Scenario("delete", _discard),
     "confirm": Scenario("confirm", _confirm),
     "undo one file": Scenario("undo", _undo_one),
     "undo a promotion": Scenario("undo", _undo_promotion),

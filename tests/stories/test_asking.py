@@ -121,7 +121,10 @@ def proposed(host: Host, name: str) -> dict[str, str]:
 
 
 def test_a_person_decides_through_their_host(host: Host, machine: Machine) -> None:
-    """Fault 9 and invariant 2, from the first "no" to the note's end in the trash."""
+    """Faults 9 and 67 and invariant 2, from the first "no" to the note's end in the trash.
+
+    The person's own word reaches the server: an agent's prose about it decides nothing.
+    """
     assert host.done("status")["host_confirmation"] == "elicitation"
     arguments = proposed(host, "idea")
     before = machine.files()
