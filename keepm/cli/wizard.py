@@ -14,7 +14,7 @@ from keepm.agents.hosts import Host
 from keepm.agents.installing import FileChange
 from keepm.cli import wording
 from keepm.cli.wording import Words
-from keepm.config import Settings
+from keepm.config import Settings, shells
 from keepm.config.values import MINIMA
 from keepm.errors import InvalidIdentifier, KeepMError
 from keepm.model import identity
@@ -71,11 +71,11 @@ def ask(
                 validate=lambda picked: bool(picked) or say("hosts_none"),
             )
         )
-        minimum = _pick(
-            say("approval"),
-            [(say(f"approval_{each}"), each) for each in MINIMA],
-            settings.approval_minimum,
-        )
+        minimum = settings.approval_minimum
+        if shells.agent_shell() is None:  # what opens the gate is no question for an agent
+            minimum = _pick(
+                say("approval"), [(say(f"approval_{each}"), each) for each in MINIMA], minimum
+            )
         wants_hooks = bool(_answer(questionary.confirm(say("hooks"), hooks)))
     except _Stopped:
         return None

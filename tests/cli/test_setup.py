@@ -21,12 +21,13 @@ from keepm.cli import main, setup, wizard
 from keepm.cli.wizard import Answers
 from tests.agents.support import case_bytes
 from tests.agents.test_installing import fill, tree
+from tests.cli.support import MARKS
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(config.environment()):
-        if name.startswith(("KEEPM_", "XDG_", "CLAUDE_")):
+        if name.startswith(("KEEPM_", "XDG_", "CLAUDE_")) or name in MARKS:
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     (home / ".config").mkdir(parents=True)
@@ -217,6 +218,16 @@ def test_enter_accepts_what_is_proposed(top: Path, home: Path) -> None:
     assert (said.project_id, said.hooks, said.chosen) == ("widgets", True, {})
     assert said.settings.root == home / "keepm"
     assert [host.name for host in said.hosts] == ["claude-code"]
+
+
+def test_in_an_agents_shell_the_minimum_of_approval_is_not_asked(
+    top: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(MARKS[0], "1")
+    said = answers(top, f"{ENTER * 4}n")
+
+    assert said is not None
+    assert (said.hooks, said.chosen) == (False, {})
 
 
 def test_everything_can_be_answered_otherwise(top: Path, home: Path) -> None:
