@@ -6,7 +6,7 @@ is one subject of one such event. What a ruling means is for `operations` to say
 and goes with the ledgers it came from.
 
 A ruling stands until a later event takes it back: an undo, which names events, or `LIFTED`, which
-has their transactions as subjects. Either can be undone itself.
+has their transactions as subjects. Either is a person's, and can be undone itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass
 
 from keepm.index.database import Database
+from keepm.model.approval import Channel
 
 UNDONE = "undone"
 """The ruling of an undo, about each transaction that it took back."""
@@ -91,8 +92,9 @@ def taken_back(
     # Newest first: what takes back was itself taken back, or it counts.
     for taker, ruling, subject in connection.execute(
         "SELECT transaction_id, ruling, subject FROM rulings WHERE ruling IN (?, ?)"
-        " ORDER BY time DESC, sequence DESC, transaction_id",
-        [UNDONE, LIFTED],
+        " AND channel IS NOT NULL AND channel <> ? ORDER BY time DESC, sequence DESC,"
+        " transaction_id",
+        [UNDONE, LIFTED, Channel.RELAYED],
     ):
         if taker not in found:
             found.add(subject)

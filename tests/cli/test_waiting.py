@@ -77,6 +77,14 @@ def slot_taken(world: World) -> str:
     return proposal
 
 
+def rejected_meanwhile(world: World) -> str:
+    proposal = world.propose()
+    given = {**PLAIN, "body": "Text of idea!", "allow_similar": True}
+    world.agent.done("propose", name="twin", **given)
+    assert world.keepm.run("review", "reject", "twin", "--yes")[0] == 0
+    return proposal
+
+
 def refused(world: World) -> str:
     front = "id: p-1\nname: idea\ndescription: d\nkind: preference\nproposal_reason: r\n"
     world.put("idea", front)
@@ -107,6 +115,7 @@ STATES: dict[str, tuple[Callable[[World], str], tuple[str, ...]]] = {
     "a correction of a note that is gone": (correction_of_nothing, OUT_BY_REJECTING),
     "a correction of a note that isn't active": (correction_of_an_archived_note, OUT_BY_REJECTING),
     "a proposal whose slot was taken": (slot_taken, OUT_BY_REJECTING),
+    "a proposal whose claim was rejected": (rejected_meanwhile, OUT_BY_REJECTING),
     "a proposal that a rule refuses": (refused, OUT_BY_REJECTING),
     "a file that can't be read": (unreadable, OUT_BY_REJECTING),
     "a proposal without an id": (without_an_id, OUT_BY_REJECTING),

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
 from keepm.index import rulings, writing
 from keepm.index.database import Database
 from keepm.index.rulings import LIFTED, UNDONE, RulingRow
 from keepm.index.writing import Batch
 
 
-def ruling(number: int, subject: str, *, sort: str = "rejected", at: str = "10") -> RulingRow:
-    return RulingRow(f"t{number}", number, f"2026-11-29T{at}:00:00Z", sort, "", "x", subject, None)
+def ruling(
+    number: int,
+    subject: str,
+    *,
+    sort: str = "rejected",
+    at: str = "10",
+    channel: str | None = "owner-cli",
+) -> RulingRow:
+    time = f"2026-11-29T{at}:00:00Z"
+    return RulingRow(f"t{number}", number, time, sort, "", "x", subject, channel)
 
 
 def test_a_ruling_is_found_by_its_sort_and_subject(db: Database) -> None:
@@ -37,6 +47,15 @@ def test_one_event_rules_about_several_subjects(db: Database) -> None:
     writing.apply(db, Batch(rulings=both))
 
     assert rulings.about(db, "rejected", ["a", "b"]) == list(both)
+
+
+@pytest.mark.parametrize("sort", [UNDONE, LIFTED])
+@pytest.mark.parametrize("channel", ["relayed", None])
+def test_an_agent_s_word_takes_nothing_back(db: Database, sort: str, channel: str | None) -> None:
+    taken = ruling(2, "t1", sort=sort, at="11", channel=channel)
+    writing.apply(db, Batch(rulings=(ruling(1, "a"), taken)))
+
+    assert rulings.all_of(db, "rejected") == [ruling(1, "a")]
 
 
 def test_a_ruling_stands_until_it_is_taken_back_and_again_when_that_is(db: Database) -> None:

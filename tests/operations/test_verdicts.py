@@ -1,6 +1,6 @@
 """What a person rejected stays out by every way in, and what they told apart is left alone.
 
-Known faults 66 (a rejected candidate could be proposed again at once, and had no reason) and 58.
+Known fault 66: a rejected candidate could be proposed again at once, and had no reason.
 """
 
 from __future__ import annotations
@@ -725,6 +725,10 @@ def test_pairs_come_back_as_they_were_asked_for(machine: Machine, vault: Vault) 
     asked = [(one, other), (other, one), (one, third), (one, "nobody")]
     assert verdicts.not_conflicting(vault, asked) == {(one, other), (other, one)}
     assert verdicts.not_conflicting(vault, []) == frozenset()
+    copy = (machine.root / "Memory/projects/widgets/n0.md").read_text("utf-8")
+    machine.put("Memory/projects/widgets/sub/another.md", copy.replace("Port 0", "Port 7"))
+    look(vault)
+    assert not verdicts.not_conflicting(vault, asked), "the id may mean the other text"
 
 
 @pytest.mark.parametrize(
