@@ -197,6 +197,22 @@ def test_a_root_of_another_system_is_refused_however_it_comes(
 
 
 @posix_only
+@pytest.mark.parametrize("name", ["KEEPM_DATA_DIR", "KEEPM_CONFIG"])
+def test_a_windows_spelling_makes_no_folder_of_that_name_anywhere(home: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        config.load({}, {name: "C:\\Users\\Sam\\keepm"}, home)
+    assert "/mnt/c/Users/Sam/keepm" in refused.value.next_step
+
+
+@posix_only
+def test_a_project_that_a_host_on_windows_names_is_found_where_it_is_mounted(home: Path) -> None:
+    environ = {"CLAUDE_PROJECT_DIR": "C:\\work\\widgets"}
+    assert config.load({}, environ, home).project_dir == Path("/mnt/c/work/widgets")
+    environ = {"CLAUDE_PROJECT_DIR": "\\\\wsl.localhost\\Ubuntu\\home\\sam\\widgets"}
+    assert config.load({}, environ, home).project_dir == Path("/home/sam/widgets")
+
+
+@posix_only
 def test_a_mounted_root_is_accepted_and_a_windows_one_only_on_windows(home: Path) -> None:
     assert load(home, root=spelling(2)).root == Path("/mnt/c/Users/Sam Example/Vault")
     for number in (4, 5):

@@ -25,21 +25,18 @@ def parse_root(text: str, *, home: Path, base: Path) -> Path:
     """
     spelled = text.strip()
     if not spelled or "\x00" in spelled:
-        raise ConfigurationError("the root is empty", hint="Give a folder: --root ~/keepm")
+        raise ConfigurationError(
+            "the folder is empty", hint="Give a folder, such as --root ~/keepm"
+        )
     if sys.platform != "win32":
-        if len(spelled) > 2 and spelled[1] == ":" and spelled[0].isalpha() and spelled[2] in "\\/":
-            right = f"/mnt/{spelled[0].lower()}/" + spelled[3:].replace("\\", "/").lstrip("/")
+        if right := from_windows(spelled):
             raise ConfigurationError(
                 f"'{spelled}' is a Windows path", hint=f"Under WSL that folder is {right}"
             )
         if spelled.startswith("\\\\"):
-            parts = [part for part in spelled.split("\\") if part]
-            inside = len(parts) > 1 and parts[0].lower() in ("wsl$", "wsl.localhost")
             raise ConfigurationError(
                 f"'{spelled}' is a Windows network path",
-                hint=f"Here that folder is /{'/'.join(parts[2:])}"
-                if inside
-                else "Mount the share and give the folder it is mounted on.",
+                hint="Mount the share and give the folder it is mounted on.",
             )
     if _UNEXPANDED.search(spelled):
         raise ConfigurationError(
@@ -52,6 +49,16 @@ def parse_root(text: str, *, home: Path, base: Path) -> Path:
             f"'{spelled}' is the root of the file system", hint="Give a folder of its own."
         )
     return path
+
+
+def from_windows(text: str) -> str | None:
+    """Return how WSL spells a folder that Windows calls `C:\\…` or `\\\\wsl$\\…`, else nothing."""
+    if len(text) > 2 and text[1] == ":" and text[0].isalpha() and text[2] in "\\/":
+        return f"/mnt/{text[0].lower()}/" + text[3:].replace("\\", "/").lstrip("/")
+    parts = [part for part in text.split("\\") if part] if text.startswith("\\\\") else []
+    if len(parts) > 1 and parts[0].lower() in ("wsl$", "wsl.localhost"):
+        return f"/{'/'.join(parts[2:])}"
+    return None
 
 
 def expand(text: str, home: Path, *, base: Path) -> Path:

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keepm.config.folders import current_folder, expand, home_folder, parse_root
+from keepm.config.folders import (
+    current_folder,
+    expand,
+    from_windows,
+    home_folder,
+    parse_root,
+)
 from keepm.config.values import (
     BY_KIND,
     CHOICES,
@@ -59,16 +65,24 @@ class Settings:
 
 
 def config_file(environ: Mapping[str, str], home: Path) -> Path:
-    """Return where the user's settings are."""
+    """Return where the user's settings are.
+
+    Raises:
+        ConfigurationError: `KEEPM_CONFIG` is spelled in a way that would make an odd folder.
+    """
     if given := environ.get("KEEPM_CONFIG"):
-        return expand(given, home, base=current_folder())
+        return parse_root(given, home=home, base=current_folder())
     return _platform_dir("config", environ, home) / "config.toml"
 
 
 def data_dir(environ: Mapping[str, str], home: Path) -> Path:
-    """Return the folder of the index and other things that can be made again."""
+    """Return the folder of the index and other things that can be made again.
+
+    Raises:
+        ConfigurationError: `KEEPM_DATA_DIR` is spelled in a way that would make an odd folder.
+    """
     if given := environ.get("KEEPM_DATA_DIR"):
-        return expand(given, home, base=current_folder())
+        return parse_root(given, home=home, base=current_folder())
     return _platform_dir("data", environ, home)
 
 
@@ -187,7 +201,9 @@ def _project_dir(
         (variables.get("CLAUDE_PROJECT_DIR"), "CLAUDE_PROJECT_DIR"),
     ):
         if value:
-            return expand(value, home, base=here), origin
+            # A host on the Windows side names the folder as it sees it.
+            native = from_windows(value) if sys.platform != "win32" else None
+            return expand(native or value, home, base=here), origin
     return here, "working directory"
 
 

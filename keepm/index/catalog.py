@@ -69,6 +69,20 @@ def find_slot(db: Database, slot: str, scope: Scope) -> list[NoteRow]:
     )
 
 
+def paths_named(db: Database, stem: str, scope: Scope) -> list[str]:
+    """Return the notes of a scope, withheld or not, whose files may be called so somewhere.
+
+    The handle of a file's name folds more than any file system does: compare what comes back.
+    """
+    with db.reading() as connection:
+        found = connection.execute(
+            "SELECT DISTINCT n.path FROM handles AS h JOIN all_notes AS n USING (number)"
+            " WHERE h.scope = ? AND h.key = ?",
+            (rows.storable(scope.key), _key(stem)),
+        )
+        return [path for (path,) in found]
+
+
 def note_by_path(db: Database, path: str) -> NoteRow | None:
     """Return the note that stands at a path, withheld or not."""
     found = _notes(

@@ -110,15 +110,20 @@ def require_free_slot(desk: Desk, claim: Claim, *, but: Collection[str] = ()) ->
 
 def free_path(desk: Desk, scope: Scope, name: str, *, folder: str | None = None) -> str:
     """Return a path for a slot's note that no file has, also where case doesn't count."""
-    slot = identity.slot_key(name)
-    taken = {
-        identity.file_key(row.path) for row in catalog.find_slot(desk.vault.database, slot, scope)
-    }
     attempt = 1
     while True:
         path = layout.memory_path(scope, name, attempt=attempt)
         if folder is not None:
             path = f"{folder}/{path.rsplit('/', 1)[-1]}"
-        if identity.file_key(path) not in taken and not reader.is_taken(desk.vault.root, path):
+        if not _is_taken(desk, scope, path):
             return path
         attempt += 1
+
+
+def _is_taken(desk: Desk, scope: Scope, path: str) -> bool:
+    """Tell whether a file has this name, or one that other file systems take for it."""
+    key = identity.file_key(path)
+    known = catalog.paths_named(desk.vault.database, layout.stem(path), scope)
+    if any(identity.file_key(each) == key for each in known):
+        return True
+    return reader.is_taken(desk.vault.root, path)
