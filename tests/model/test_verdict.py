@@ -149,7 +149,9 @@ def test_a_correction_with_the_text_that_the_note_has_rejects_what_it_comes_with
 
     assert not meets(wanted, there, there)
     assert meets(wanted, wanted, there)
-    assert meets(wanted, claim("elsewhere", description="always, and everywhere!", body=BODY), there)
+    assert meets(
+        wanted, claim("elsewhere", description="always, and everywhere!", body=BODY), there
+    )
     assert (
         verdict.rejected(claim(body=BODY, description=there.description), there, POLICY, RULES)
         == ()
