@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -41,7 +42,9 @@ def test_a_projects_folder_with_parted_letters_is_that_project(
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_a_file_keeps_its_form_of_letters(vault: Vault, machine: Machine, form: str) -> None:
+def test_a_file_keeps_its_form_of_letters(
+    vault: Vault, machine: Machine, form: Literal["NFC", "NFD"]
+) -> None:
     path = unicodedata.normalize(form, f"{HERE}/café.md")
     machine.put(path, note("café"))
     look(vault)

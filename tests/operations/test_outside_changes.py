@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import example, given, settings
@@ -134,7 +135,9 @@ class Outside:
         os.utime(path, ns=(OLD, OLD), follow_symlinks=False)
 
     def nfd(self, path: Path, other: Path, target: Path) -> None:
-        form = "NFD" if unicodedata.is_normalized("NFC", path.name) else "NFC"
+        form: Literal["NFC", "NFD"] = "NFC"
+        if unicodedata.is_normalized("NFC", path.name):
+            form = "NFD"
         path.rename(path.with_name(unicodedata.normalize(form, path.name)))
 
     def copy(self, path: Path, other: Path, target: Path) -> None:
