@@ -92,6 +92,7 @@ def _go_through(args: argparse.Namespace) -> int:
         output.say(_waiting(vault, say, page))
         _tell(session.proposals(page.items), say)
         accepting.tell(vault, say)
+        _tell_relayed(vault, say)
     return output.OK
 
 
@@ -105,10 +106,12 @@ def _list(args: argparse.Namespace, vault: Vault, say: Words, page: InboxPage) -
             "total": page.total,
             "overdue": overdue,
             "remind": waiting.summary(vault).remind,
+            "relayed": len(vouching.relayed(vault)),
         },
     )
     output.say(_waiting(vault, say, page))
     accepting.tell(vault, say)
+    _tell_relayed(vault, say)
     if page.items:
         output.say(say("how"))
     return output.OK
@@ -128,6 +131,11 @@ def _relayed(args: argparse.Namespace, vault: Vault, say: Words, *, sitting: boo
     )
     output.say(say("relayed_waiting", count=len(rows)) if rows else say("relayed_none"))
     return output.OK
+
+
+def _tell_relayed(vault: Vault, say: Words) -> None:
+    if count := len(vouching.relayed(vault)):
+        output.say(say("relayed_too", count=count))
 
 
 def _tell(tally: dict[Outcome, int], say: Words) -> None:

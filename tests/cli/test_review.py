@@ -360,6 +360,14 @@ def test_a_rejection_by_name_keeps_its_reason(vault: Vault, keepm: CommandLine) 
     assert content.rejection_reason == "no"  # type: ignore[union-attr]  # no damaged one
 
 
+def test_the_list_tells_of_notes_on_an_agents_word_too(vault: Vault, keepm: CommandLine) -> None:
+    assert keepm.json("review", "--list")["relayed"] == 0
+    assert "--relayed" not in keepm.said
+    memories.create(vault, AGENT, claim())
+    assert keepm.json("review", "--list")["relayed"] == 1
+    assert "keepm review --relayed" in keepm.said
+
+
 def test_a_note_is_confirmed_by_name(vault: Vault, keepm: CommandLine) -> None:
     memories.create(vault, AGENT, claim())
     assert keepm.json("review", "--relayed")["total"] == 1
