@@ -7,7 +7,7 @@ one of its marks, and then kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -43,6 +43,7 @@ class Pattern:
     source: str
     marks: tuple[str, ...] = ()
     judged: Judged | None = None
+    short_marks: tuple[str, ...] = ()  # those of the marks that many texts hold by chance
 
     @property
     def expression(self) -> re.Pattern[str]:
@@ -81,6 +82,7 @@ class ScreeningRules:
 
     rules: Mapping[str, Rule]  # every rule that refuses, by name
     patterns: tuple[Pattern, ...]
+    long_marks: str  # an expression: without a find, only a pattern with a short mark can fit
     assignment: Assignment
     markup: MarkupRules
     encoded_characters: int
@@ -121,6 +123,7 @@ def _rules(data: Mapping[str, Any]) -> ScreeningRules:
     return ScreeningRules(
         rules={**named, **{pattern.rule.name: pattern.rule for pattern in patterns}},
         patterns=patterns,
+        long_marks=_any_of(mark for each in patterns for mark in each.marks if _is_long(mark)),
         assignment=Assignment(
             passwords=tuple(keys["passwords"]),
             short_passwords=tuple(keys["short_passwords"]),
@@ -143,17 +146,51 @@ def _rules(data: Mapping[str, Any]) -> ScreeningRules:
     )
 
 
+def _is_long(mark: str) -> bool:
+    """Tell whether a mark is so long that few texts hold it by chance."""
+    return len(mark) > 3
+
+
+def _any_of(marks: Iterable[str]) -> str:
+    """Return an expression that finds one of the marks in one walk through a text."""
+    tree: dict[str, Any] = {}
+    for mark in marks:
+        here = tree
+        for letter in mark:
+            here = here.setdefault(letter, {})
+        here[""] = {}
+    return _branches(tree)
+
+
+def _branches(tree: Mapping[str, Any]) -> str:
+    if "" in tree:
+        return ""  # a mark ends here, whatever longer one goes on
+    by_tail: dict[str, list[str]] = {}
+    for letter, rest in sorted(tree.items()):
+        by_tail.setdefault(_branches(rest), []).append(re.escape(letter))
+    branches = [
+        (letters[0] if len(letters) == 1 else f"[{''.join(letters)}]") + tail
+        for tail, letters in by_tail.items()
+    ]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+
 def _rule(name: str, entry: Mapping[str, str]) -> Rule:
     return Rule(name, {"en": entry["en"], "zh": entry["zh"]})
 
 
 def _pattern(entry: Mapping[str, Any], *, judged: Judged | None = None) -> Pattern:
-    rule = _rule(entry["name"], entry)
-    return Pattern(rule, entry["pattern"], tuple(entry.get("marks", ())), judged)
+    marks = tuple(entry.get("marks", ()))
+    return Pattern(_rule(entry["name"], entry), entry["pattern"], marks, judged, _short(marks))
 
 
 def _shape(entry: Mapping[str, Any]) -> Pattern:
     # A key ends where its letters end. (Its beginning is looked at when it is found: in front of
     # the expression it would cost the search its quick start.)
     source = f"(?:{entry['pattern']})(?![A-Za-z0-9])"
-    return Pattern(_rule(entry["name"], entry), source, tuple(entry["marks"]))
+    marks = tuple(entry["marks"])
+    return Pattern(_rule(entry["name"], entry), source, marks, short_marks=_short(marks))
+
+
+def _short(marks: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(mark for mark in marks if not _is_long(mark))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keepm.markdown import bodies, header
@@ -23,12 +24,18 @@ def _lines(head: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The text between the fences, and what follows them. `body_at` counts in `text`."""
+    """The text between the fences, and what follows them. `body_at` counts in `text`.
+
+    `entries` are the keys of the top level with their lines and what stands behind them there. A
+    key written in quotes isn't met; nobody's text can be mistaken for one but a quoted text that
+    goes on at the beginning of a line.
+    """
 
     text: str
     head: str
     body: str
     body_at: int
+    entries: Mapping[str, tuple[int, str]]
 
     @property
     def body_line(self) -> int:
@@ -39,19 +46,6 @@ class Outline:
     def text_line(self) -> int:
         """The line in which the body's text begins: what the model holds as its first."""
         return self._line(self.body_at + len(bodies.leading(self.body)))
-
-    def entries(self) -> dict[str, tuple[int, str]]:
-        """Return the keys of the top level with their lines and what stands behind them there.
-
-        A key written in quotes isn't met; nobody's text can be mistaken for one but a quoted
-        text that goes on at the beginning of a line.
-        """
-        found: dict[str, tuple[int, str]] = {}
-        for number, line in enumerate(_lines(self.head), start=2):
-            key, colon, rest = line.partition(":")
-            if colon and key.isidentifier() and key not in found:
-                found[key] = (number, rest.strip())
-        return found
 
     def _line(self, position: int) -> int:
         if "\r" in self.text:
@@ -68,6 +62,16 @@ def of(data: bytes) -> Outline:
     text = data.removeprefix(BOM).decode("utf-8")
     place = header.fences(text)
     if place is None:
-        return Outline(text, "", text, 0)
+        return Outline(text, "", text, 0, {})
     start, end, body = place
-    return Outline(text, text[start:end], text[body:], body)
+    head = text[start:end]
+    return Outline(text, head, text[body:], body, _entries(head))
+
+
+def _entries(head: str) -> dict[str, tuple[int, str]]:
+    found: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(_lines(head), start=2):
+        key, colon, rest = line.partition(":")
+        if colon and key.isidentifier() and key not in found:
+            found[key] = (number, rest.strip())
+    return found

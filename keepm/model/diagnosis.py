@@ -74,20 +74,19 @@ def at_least(severity: Severity, least: Severity) -> bool:
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return each finding once: by place, then line, then rule; what has no place comes first."""
-    return tuple(
-        sorted(
-            dict.fromkeys(findings),
-            key=lambda each: (
-                each.rule.area,
-                each.path or "",
-                each.line or 0,
-                each.rule.id,
-                each.subject or "",
-                each.detail,
-                each.reason,
-            ),
-        )
-    )
+    by_place = {
+        (
+            each.rule.area,
+            each.path or "",
+            each.line or 0,
+            each.rule.id,
+            each.subject or "",
+            each.detail,
+            each.reason,
+        ): each
+        for each in findings
+    }
+    return tuple(by_place[key] for key in sorted(by_place))
 
 
 def gravest(findings: Sequence[Finding], *, most: int) -> tuple[Finding, ...]:

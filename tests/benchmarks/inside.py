@@ -12,7 +12,7 @@ from contextlib import closing
 from keepm.index.analysis import query_terms
 from keepm.model.approval import Channel
 from keepm.model.memory import Claim, ClaimEdit, Kind, Scope
-from keepm.operations import context, memories, retrieval, sync
+from keepm.operations import context, diagnosis, memories, retrieval, sync
 from keepm.operations.memories import MemoryEdit
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Caller, Vault, index_path, open_vault
@@ -49,6 +49,20 @@ def passes(place: Place) -> Iterator[Row]:
         "cold index",
         place.notes,
         ours=filled.best,
+        raw=parsed.best,
+        raw_name="read, hash, parse",
+        most=3,
+    )
+    with closing(open_vault(place.settings(), everything=True)) as vault:
+        looked, parsed = in_turn(
+            lambda: diagnosis.examine(vault, CALLER),
+            lambda: raw.read_and_parse(place),
+            times=_COLD_PASSES,
+        )
+    yield ratio(
+        "doctor, deep",
+        place.notes,
+        ours=looked.best,
         raw=parsed.best,
         raw_name="read, hash, parse",
         most=3,

@@ -79,8 +79,10 @@ def _hits(value: str, rules: ScreeningRules, *, one_line: bool) -> Iterator[Hit]
 
 def _marks(value: str, hits: Iterable[Hit], rules: ScreeningRules) -> Iterator[Mark]:
     """Give the hits their words and places, in the order of the text, one a rule and place."""
-    lines = _Lines(value)
     in_order = sorted(dict.fromkeys(hits), key=lambda hit: (hit.start, hit.rule))
+    if not in_order:
+        return  # as of nearly every text: where its lines begin doesn't matter
+    lines = _Lines(value)
     for hit in in_order[:_MOST]:
         says = rules.rules[hit.rule].words["en"]
         what = f"{says} ({hit.figure})" if hit.figure else says

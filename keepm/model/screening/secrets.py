@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from keepm.config import Judged, ScreeningRules
+from keepm.config import Judged, ScreeningRules, compiled
 from keepm.model.screening import assignments, values
 from keepm.model.screening.hit import Hit
 
@@ -15,8 +15,11 @@ _MOST = 60  # secrets that are looked for in one text
 def hits(text: str, rules: ScreeningRules) -> Iterator[Hit]:
     """Yield each secret, by the rule that found it first."""
     taken: list[tuple[int, int]] = []
+    # Most texts hold no mark but short ones; one walk tells, where each mark would cost its own.
+    hold_long = compiled(rules.long_marks).search(text) is not None
     for pattern in rules.patterns:
-        if pattern.marks and not any(map(text.__contains__, pattern.marks)):
+        marks = pattern.marks if hold_long else pattern.short_marks
+        if pattern.marks and not any(map(text.__contains__, marks)):
             continue
         for found in pattern.expression.finditer(text):
             if pattern.judged is None:

@@ -56,7 +56,7 @@ _HARMLESS = re.compile(
     re.M,
 )
 # What the front matter's own writing could hide from a look at its text as it stands.
-_WRITTEN_OTHERWISE = ("\\", "`", "~~~", "|", ">")
+_WRITTEN_OTHERWISE = ("\\", "`", "~~~", "|", ">", "<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +135,6 @@ class _Case:
         assert self.cut is not None  # what can't be cut is examined as it stands
         return self.cut
 
-    @cached_property
-    def entries(self) -> dict[str, tuple[int, str]]:
-        return self.outline.entries()
-
     @property
     def scope(self) -> Scope:
         content = self.document.content
@@ -206,13 +202,14 @@ class _Case:
 
     def _screened(self) -> Iterator[Finding]:
         rules_, cut = self.by.policy.screening, self.outline
+        head = _HARMLESS.sub("", cut.head)
+        plain = not any(sign in head for sign in _WRITTEN_OTHERWISE)
+        # Nearly always there is nothing, and then one look at both parts is enough.
+        if plain and not screening.findings(f"{head}\n\n{cut.body}", rules=rules_):
+            return
         if marks := screening.findings(cut.body, rules=rules_):
             yield from self._marks(marks, cut.body_line)
-        head = _HARMLESS.sub("", cut.head)
-        if any(sign in head for sign in _WRITTEN_OTHERWISE) or screening.findings(
-            head, rules=rules_
-        ):
-            yield from self._screened_head()
+        yield from self._screened_head()
 
     def _screened_head(self) -> Iterator[Finding]:
         """Screen each value by itself, as the gate does, and each comment."""
@@ -242,7 +239,9 @@ class _Case:
         wanted = _REQUIRED[type(self.document.content)]
         if self.scope.project_id is not None:
             wanted |= {"project_id"}
-        if wanted <= {key for key, (_, rest) in self.entries.items() if outline.is_filled(rest)}:
+        if wanted <= {
+            key for key, (_, rest) in self.outline.entries.items() if outline.is_filled(rest)
+        }:
             return
         if missing := repairs.missing_keys(self.facts):
             reason = f"absent: {', '.join(missing)}"
@@ -251,7 +250,7 @@ class _Case:
             yield self._found(repairs.MISSING_DATE, f"absent: {', '.join(dates)}", line=1)
 
     def _line(self, key: str) -> int | None:
-        entry = self.entries.get(key)
+        entry = self.outline.entries.get(key)
         return entry[0] if entry else self.parsed.lines.get(key)
 
     def _found(

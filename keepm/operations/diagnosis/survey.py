@@ -174,7 +174,7 @@ def _seen(document: AnyDocument, cut: Outline | None, place: Place, subject: str
             content = replace(content, text="")
         case Handoff():
             content = replace(content, goal="", current_state="")
-    entries = cut.entries() if cut else {}
+    entries = cut.entries if cut else {}
     return Seen(
         path=document.path,
         place=place,
