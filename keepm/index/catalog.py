@@ -223,12 +223,15 @@ def counts(db: Database, visibility: Visibility) -> Counts:
 
 
 def problem_count(db: Database, visibility: Visibility) -> int:
-    """Count the visible files with something wrong: unread, damaged, a finding, a taken id."""
+    """Count the visible files with something wrong: unread, damaged, a finding, a taken id.
+
+    A file whose bytes a sync program keeps elsewhere is as it should be.
+    """
     seen, values = rows.visible("scope", visibility)
     with db.reading() as connection:
         (count,) = connection.execute(
             "SELECT (SELECT count(*) FROM files"  # noqa: S608
-            f" WHERE reason IS NOT NULL AND {seen})"
+            f" WHERE reason <> 'evicted' AND {seen})"
             " + (SELECT count(*) FROM notes"
             f" WHERE (findings > 0 OR standing <> 'sound') AND {seen})"
             f" + (SELECT count(*) - count(DISTINCT id) FROM notes WHERE {seen})"
@@ -244,7 +247,7 @@ def problem_paths(db: Database, visibility: Visibility, *, limit: int) -> list[s
     seen, values = rows.visible("scope", visibility)
     with db.reading() as connection:
         found = connection.execute(
-            f"SELECT path FROM files WHERE reason IS NOT NULL AND {seen}"  # noqa: S608
+            f"SELECT path FROM files WHERE reason <> 'evicted' AND {seen}"  # noqa: S608
             f" UNION SELECT path FROM notes WHERE {seen} AND (findings > 0"
             f" OR standing <> 'sound' OR id IN (SELECT id FROM notes WHERE {seen}"
             " GROUP BY id HAVING count(*) > 1))"

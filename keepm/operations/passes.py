@@ -22,8 +22,7 @@ from keepm.operations.vault import Vault
 from keepm.store import reader
 from keepm.store.reader import FileState, Skipped
 
-_DEEP_AT_ONCE = 50  # files a deep pass compares before it lets others go first
-_DEEP_PAUSE_SECONDS = 0.002
+_PAUSE_SECONDS = 0.0003  # after each file of a deep pass: threads that answer go first
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +69,16 @@ def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pas
 def _compare(vault: Vault, quick: Pass) -> Pass:
     """Compare every file's checksum with the index, after a quick pass.
 
-    Beside everything else: nobody waits for it, and between a few files it lets others go first.
+    Beside everything else: nobody waits for it, and in a server others go first at each file.
     """
     progress = vault.progress
+    pause = 0 if progress.keeper is None else _PAUSE_SECONDS
     rows = [row for row in writing.files(vault.database).values() if row.checksum]
     late: list[str] = []
-    for number, row in enumerate(rows, start=1):
+    for row in rows:
         if not _holds(vault, row):
             late.append(row.path)
-        if number % _DEEP_AT_ONCE == 0 and progress.stopping.wait(_DEEP_PAUSE_SECONDS):
+        if progress.stopping.is_set() or (pause and progress.stopping.wait(pause)):
             return quick
     if late:
         refresh_paths(vault, late)

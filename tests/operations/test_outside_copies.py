@@ -163,6 +163,7 @@ def test_an_evicted_file_is_not_deleted(vault: Vault, machine: Machine) -> None:
     look(vault)
     recording.record(vault)
     assert reasons(vault) == {path.name: "evicted"}
+    assert status.status(vault).health.state == "ok"
     assert found(vault, "far away") == []
     with pytest.raises(NotFound):
         memories.read(vault, "note", max_chars=9)
