@@ -153,6 +153,8 @@ def rebuild(vault: Vault) -> Pass:
     # What is noted for the record mustn't go with the index; what is missing is deleted now.
     reconcile(vault, certain=True)
     recording.record(vault)
+    if vault.reviews_edits:
+        recording.keep_seen(vault)  # what was read so far waits for nobody afterwards
     with vault.progress.passing:
         vault.database.renew(discard=True)
     return reconcile(vault, deep=True)

@@ -27,6 +27,7 @@ from keepm.operations import (
     recording,
     retrieval,
     status,
+    sync,
     undoing,
     waiting,
 )
@@ -256,6 +257,16 @@ def test_a_lost_index_lets_nothing_in(
     seen(fresh)
     assert names(fresh) == set()
     assert paths(fresh) == [NEW, NOTE]
+
+
+def test_a_rebuild_makes_nothing_wait_that_was_read_before(vault: Vault, machine: Machine) -> None:
+    machine.put(NEW, TEXT)
+    seen(vault)
+    memories.create(vault, AGENT, claim("note"))
+    assert names(vault) == {"new", "note"}
+    sync.rebuild(vault)
+    seen(vault)
+    assert (names(vault), paths(vault)) == ({"new", "note"}, [])
 
 
 def test_an_older_version_put_back_by_hand_waits(vault: Vault, machine: Machine, note: str) -> None:
