@@ -183,22 +183,23 @@ class OSDisk:
     def sync_all(self, paths: Sequence[Path]) -> None:
         refusals: list[OSError] = []
 
-        def sync(path: Path) -> None:
+        def sync(some: Sequence[Path]) -> None:
             try:
-                if path.is_dir():
-                    self.sync_folder(path)
-                else:
-                    _sync(path, _TO_SYNC)
+                for path in some:
+                    if path.is_dir():
+                        self.sync_folder(path)
+                    else:
+                        _sync(path, _TO_SYNC)
             except OSError as error:
                 refusals.append(error)
 
         # Side by side: one flush of the file system's journal serves all who wait for it.
-        helpers = [threading.Thread(target=sync, args=(path,)) for path in paths[1:]]
-        for helper in helpers:
+        half = (len(paths) + 1) // 2
+        helper = threading.Thread(target=sync, args=(paths[half:],))
+        if paths[half:]:
             helper.start()
-        for path in paths[:1]:
-            sync(path)
-        for helper in helpers:
+        sync(paths[:half])
+        if paths[half:]:
             helper.join()
         if refusals:
             raise refusals[0]

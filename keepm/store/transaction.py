@@ -302,7 +302,7 @@ def _stage(
             root.disk.make_folders(staged.parent)
             root.disk.create(staged, each.data, mode=each.mode, sync=False)
             files.append(staged)
-        root.disk.sync_all([*files, *folders])
+        root.disk.sync_all([*folders, *files])
     except (OSError, KeepMError) as error:
         journal.discard(root, intent)
         if isinstance(error, OSError):
