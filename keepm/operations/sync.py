@@ -99,8 +99,14 @@ def _pass_quietly(vault: Vault) -> None:
 
 
 def look_soon(vault: Vault) -> None:
-    """Begin a look at the files beside everything else, unless one is on."""
-    _in_background(vault, first=False)
+    """Begin a look at the files beside everything else, behind one that is on: it may be past
+    what changed just now. For threads that have time.
+    """
+    worker = vault.progress.worker
+    if worker is not None:
+        worker.join()
+    if not vault.progress.stopping.is_set():
+        _in_background(vault, first=False)
 
 
 def _in_background(vault: Vault, *, first: bool) -> None:

@@ -123,6 +123,7 @@ def test_a_watch_that_fails_is_said_once_and_the_files_are_looked_at_all_the_sam
         yield set()
 
     kept(vault, said, watch)
+    until(lambda: said)
     for word in ("lighthouse", "harbour"):
         machine.put(f"{HERE}/{word}.md", f"---\nname: {word}\n---\n{word}\n")
         until(lambda word=word: indexed(vault, word))  # type: ignore[misc]  # bound at once
