@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from keepm.model import rules
+from keepm.model.diagnosis import Rule
 from tests import docs
 from tests.mcp.client import Tools
 from tests.operations.diagnosis.support import note
@@ -116,6 +117,6 @@ def test_a_form_that_isnt_there_is_refused(agent: Tools) -> None:
 
 
 @pytest.mark.parametrize("rule", rules.RULES.values(), ids=lambda rule: rule.code)
-def test_a_rule_tells_its_way_out_in_one_line(rule: rules.Rule) -> None:
+def test_a_rule_tells_its_way_out_in_one_line(rule: Rule) -> None:
     assert rule.fix.endswith(".") and "\n" not in rule.fix
     assert len(rule.means) < 100 and not rule.means.endswith(".")

@@ -20,7 +20,7 @@ from keepm.operations.diagnosis import gate, records, relations, sources, surrou
 from keepm.operations.diagnosis.content import Examiner
 from keepm.operations.vault import Caller, Vault
 
-_PAUSE_SECONDS = 0.0001  # after each file; without it a waiting thread waits for 5 ms each time
+_PAUSE_SECONDS = 0.001  # after each file: whoever waits for Python goes first, and has time
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from keepm import config
 from keepm.markdown import memories as codec
 from keepm.model import repairs
 from keepm.model.document import Severity
-from keepm.model.memory import Kind
+from keepm.model.memory import Kind, Memory
 from keepm.operations import memories
 from keepm.operations.vault import Vault
 from tests.operations.diagnosis.support import ID, case, found, look, note
@@ -290,7 +290,7 @@ def test_a_finding_keeps_its_fingerprint_when_lines_move(machine: Machine, vault
 def test_doctor_changes_no_file(machine: Machine, vault: Vault) -> None:
     machine.put(f"{WIDGETS}/a.md", HAND_MADE)
     machine.put(f"{WIDGETS}/b.md", "---\nname: a: b\n---\n")
-    machine.put(f"{WIDGETS}/c.md", codec.render(memories.Memory("x", claim("c"))))
+    machine.put(f"{WIDGETS}/c.md", codec.render(Memory("x", claim("c"))))
     look(vault)
     before = machine.files()
 

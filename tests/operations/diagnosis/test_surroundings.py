@@ -21,7 +21,9 @@ def said(vault: Vault) -> list[tuple[str, str | None]]:
 def test_a_network_and_a_synced_folder_are_warned_of(vault: Vault, what: str) -> None:
     """Case 29. Fault 4 of KeepM 3: a second machine was neither seen nor spoken of."""
     bad = Filesystem("nfs4", network=True, synced_by="Dropbox")
-    spoilt = replace(vault, placement=replace(vault.placement, **{what: bad}))
+    placement = vault.placement
+    here = replace(placement, vault=bad) if what == "vault" else replace(placement, index=bad)
+    spoilt = replace(vault, placement=here)
 
     found = look(spoilt)
 
