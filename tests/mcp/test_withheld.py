@@ -195,6 +195,35 @@ def test_nothing_of_an_unreviewed_edit_is_told_anywhere(
     assert "zznamezz" in told(tools, vault, handles)
 
 
+def test_doctor_says_nothing_of_one_file_that_is_withheld(
+    machine: Machine, opened: Opening, connect: Callable[..., Tools]
+) -> None:
+    """Not what is wrong in it, nor that a note which others correct is gone."""
+    machine.configure({"approval": {"external_edits": "review"}})
+    vault = opened(machine.folder / "work/widgets")
+    tools = connect(machine.folder / "work/widgets")
+    made = tools.done("create", name="shared", **PLAIN)["memory"]["id"]
+    target = {"target_identifier": made, "target_action": "update"}
+    tools.done("propose", name="shared", proposal_reason="r", **{**PLAIN, "body": "c"}, **target)
+    look(vault)
+    shared = "Memory/projects/widgets/shared.md"
+    machine.put(shared, machine.files()[shared] + b"\nzzbodyzz\n")
+    machine.put("Memory/projects/widgets/zzdamagedzz.md", "---\nname: [zzdamagedzz\n---\n")
+    look(vault)
+
+    found = tools.done("doctor")
+    assert not {word for word in CANARIES if word in found.whole}
+    codes = {each["code"] for each in found["findings"]}
+    assert "withheld" in codes
+    assert not codes & {"invalid_yaml", "pending_target_missing"}
+
+    for path in (shared, "Memory/projects/widgets/zzdamagedzz.md"):
+        edits.accept(vault, OWNER, edits.look(vault, path))
+    found = tools.done("doctor")
+    assert "zzdamagedzz" in found.whole
+    assert "invalid_yaml" in {each["code"] for each in found["findings"]}
+
+
 def test_a_link_to_what_is_withheld_leads_nowhere(agent: Tools, vault: Vault) -> None:
     memories.create(vault, BAD, claim("zznamezz"))
     agent.done("create", name="linking", **{**PLAIN, "body": "See [[zzna-me]] and [[zznamezz]]."})

@@ -259,6 +259,22 @@ def test_a_lost_index_lets_nothing_in(
     assert paths(fresh) == [NEW, NOTE]
 
 
+def test_a_new_file_that_was_only_noted_waits_after_a_lost_index(
+    vault: Vault, machine: Machine, opened: Opening, note: str
+) -> None:
+    """Keeping its version must not make it one that was there before."""
+    look(vault)
+    machine.put(NEW, TEXT)
+    look(vault)
+    recording.keep_seen(vault)
+    vault.close()
+    for path in machine.index_files():
+        path.unlink()
+    fresh = opened(machine.folder / "work/widgets")
+    seen(fresh)
+    assert (names(fresh), paths(fresh)) == ({"note"}, [NEW])
+
+
 def test_a_rebuild_makes_nothing_wait_that_was_read_before(vault: Vault, machine: Machine) -> None:
     machine.put(NEW, TEXT)
     seen(vault)
