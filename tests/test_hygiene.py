@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -213,6 +215,53 @@ def test_no_module_holds_two_ideas() -> None:
     }
 
     assert {name: n for name, n in lengths.items() if n > _LONGEST_MODULE} == {}
+
+
+# What a declared library brings and gives its users as a part of its own interface.
+_BROUGHT_ALONG = {
+    "anyio": "fastmcp",
+    "jsonschema": "fastmcp",
+    "mcp": "fastmcp",
+    "mcp_types": "fastmcp",
+    "prompt_toolkit": "questionary",
+}
+_NAMES_OF_PACKAGES = {"yaml": "pyyaml"}
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((_TOP / "pyproject.toml").read_text("utf-8"))
+    ours = project["project"]["dependencies"]
+    declared = {
+        "keepm": _distributions(ours),
+        "tests": _distributions([*ours, *project["dependency-groups"]["dev"]]),
+    }
+    assert {"fastmcp", "tomlkit"} <= declared["keepm"]
+
+    undeclared = {
+        f"{path.relative_to(_TOP)}: {name}"
+        for top, known in declared.items()
+        for path in (_TOP / top).rglob("*.py")
+        for name in _libraries(ast.parse(path.read_text("utf-8")))
+        if _BROUGHT_ALONG.get(name, _NAMES_OF_PACKAGES.get(name, name)) not in known
+    }
+
+    assert not undeclared
+
+
+def _distributions(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=~!\[; ]", each)[0].lower() for each in requirements}
+
+
+def _libraries(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        for top in {name.partition(".")[0] for name in names}:
+            if top not in sys.stdlib_module_names and top not in ("keepm", "tests"):
+                yield top
 
 
 def test_no_lock_file_and_nothing_built_is_tracked() -> None:
