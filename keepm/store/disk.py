@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import stat
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from keepm.errors import StorageFailed
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 RECORD_MODE = 0o600
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -181,28 +184,45 @@ class OSDisk:
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def sync_all(self, paths: Sequence[Path]) -> None:
-        refusals: list[OSError] = []
-
-        def sync(some: Sequence[Path]) -> None:
-            try:
-                for path in some:
-                    if path.is_dir():
-                        self.sync_folder(path)
-                    else:
-                        _sync(path, _TO_SYNC)
-            except OSError as error:
-                refusals.append(error)
-
         # Side by side: one flush of the file system's journal serves all who wait for it.
         half = (len(paths) + 1) // 2
-        helper = threading.Thread(target=sync, args=(paths[half:],))
-        if paths[half:]:
-            helper.start()
-        sync(paths[:half])
-        if paths[half:]:
-            helper.join()
-        if refusals:
-            raise refusals[0]
+        beside = _beside(self._sync_each, paths[half:]) if paths[half:] else None
+        try:
+            self._sync_each(paths[:half])
+        finally:
+            refusal = None if beside is None else beside.exception()  # waits for it
+        if refusal is not None:
+            raise refusal
+
+    def _sync_each(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            if path.is_dir():
+                self.sync_folder(path)
+            else:
+                _sync(path, _TO_SYNC)
+
+
+@functools.cache
+def _helper() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # what only reads needs none of it
+
+    return ThreadPoolExecutor(1, thread_name_prefix="keepm-sync")
+
+
+def _beside(act: Callable[[Sequence[Path]], None], paths: Sequence[Path]) -> Future[None]:
+    """Let the helper's thread act, or act here where no thread can be had (at the end, say)."""
+    from concurrent.futures import Future
+
+    try:
+        return _helper().submit(act, paths)
+    except RuntimeError:
+        done: Future[None] = Future()
+        try:
+            act(paths)
+            done.set_result(None)
+        except OSError as error:
+            done.set_exception(error)
+        return done
 
 
 _WHY = {

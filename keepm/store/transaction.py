@@ -264,9 +264,10 @@ def _require_free(root: Root, path: str, *, besides: str | None) -> None:
             names = root.disk.names(place.parent)
         except FileNotFoundError:
             return
-        for name in names:
-            same = name.lower() == wanted if name.isascii() else identity.file_key(name) == wanted
-            if same and name != source:
+        # The keys of all names at once; only when one is met it matters whose it is.
+        met = f"/{wanted}/" in f"/{identity.file_key('/'.join(names))}/"
+        for name in names if met else ():
+            if identity.file_key(name) == wanted and name != source:
                 raise AlreadyExists(
                     f"{path}: the file name is taken",
                     hint="Choose another name.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,21 @@ def test_one_that_can_not_be_synced_among_several_is_told(place: Place, bad: int
 
     with pytest.raises(FileNotFoundError):
         disk.sync_all(paths)
+
+
+def test_where_no_thread_can_be_had_everything_is_synced_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def submit(*_: object) -> None:
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    disk = OSDisk()
+    disk.create(tmp_path / "a", b"1", mode=None, sync=False)
+
+    disk.sync_all([tmp_path / "a", tmp_path])
+    with pytest.raises(FileNotFoundError):
+        disk.sync_all([tmp_path / "a", tmp_path / "gone"])
 
 
 def test_a_file_that_could_not_be_synced_is_not_left_behind(
