@@ -183,7 +183,7 @@ def _report_lift(done: Lifted) -> tuple[str, dict[str, Any]]:
 
 def _lines(each: Listed) -> str:
     rule = each.standing.rule
-    head = f"{each.standing.transaction_id}  {each.standing.made_at}"
+    head = f"{each.standing.transaction_id}  {each.standing.made.time}"
     lines = [f"{head}  {_origin(rule)}, {_reach(rule)}"]
     return "\n".join([*lines, *_section("withheld", each.taken)])
 
@@ -226,7 +226,7 @@ def _lift_data(plan: LiftPlan) -> dict[str, Any]:
 def _listed(each: Listed) -> dict[str, Any]:
     return {
         "id": each.standing.transaction_id,
-        "time": each.standing.made_at,
+        "time": each.standing.made.time,
         **_rule(each.standing.rule),
         "withheld": [_document(document) for document in each.taken],
     }

@@ -21,10 +21,19 @@ _AT_ONCE = 500  # parameters of one statement; SQLite takes at least 999
 _BY_OWNER = (Channel.OWNER_CLI, Channel.OWNER_WEB)
 # An owner's act that says nothing for the text: it was turned down, or is merely back in place.
 _NO_APPROVAL = ("reject", "restore", "repair")
-_COLUMNS = "v.transaction_id, v.position, v.time, v.operation, v.channel, v.client, v.session,"
+_COLUMNS = (
+    "v.transaction_id, v.position, v.sequence, v.time, v.operation, v.channel, v.client, v.session,"
+)
 _COLUMNS += " v.object_id, v.old, v.new"
 # A move makes no version; what an undo brings back is what it was before.
 _MADE = "v.new IS NOT NULL AND v.old IS NOT v.new AND v.operation <> 'undo'"
+
+
+class Moment(NamedTuple):
+    """When an event was: times are whole seconds, within one the sequence of the ledger tells."""
+
+    time: str
+    sequence: int
 
 
 class _Step(NamedTuple):
@@ -32,6 +41,7 @@ class _Step(NamedTuple):
 
     transaction_id: str
     position: int
+    sequence: int
     time: str
     operation: str
     channel: str | None
@@ -46,13 +56,13 @@ class _Step(NamedTuple):
 class Origin:
     """The versions of one rule's origin.
 
-    `made_at` is when the rule was made, `unreviewed` the transactions of hand edits that nobody
-    has accepted. Without `heeds_approval` an owner's word spares nothing.
+    `made` is when the rule was made (`Moment`), `unreviewed` the transactions of hand edits that
+    nobody has accepted. Without `heeds_approval` an owner's word spares nothing.
     """
 
     connection: sqlite3.Connection
     rule: Rule
-    made_at: str
+    made: Moment
     unreviewed: frozenset[str]
     heeds_approval: bool = True
     _found: set[str] = field(default_factory=set)
@@ -98,14 +108,15 @@ class Origin:
 
     def _approves(self, step: _Step) -> bool:
         """Tell whether with this event an owner said that the text is good."""
-        if step.object_id in self.rule.include and step.time <= self.made_at:
+        is_earlier = (step.time, step.sequence) <= self.made
+        if step.object_id in self.rule.include and is_earlier:
             return False
         if step.channel in _BY_OWNER:
             return step.operation not in _NO_APPROVAL
         # A hand edit may be anybody's with a shell: once the rule stands, none lets a text out.
         return (
             step.channel == Channel.OWNER_EDIT
-            and step.time <= self.made_at
+            and is_earlier
             and step.transaction_id not in self.unreviewed
         )
 
@@ -171,6 +182,7 @@ def _step(row: VersionRow) -> _Step | None:
     return _Step(
         row.transaction_id,
         row.position,
+        row.sequence,
         row.time,
         row.operation,
         row.channel,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from keepm.index import rows
 from keepm.index.database import Database
-from keepm.index.origins import Origin
+from keepm.index.origins import Moment, Origin
 from keepm.index.withholding import KINDS, STANDS, unreviewed_edits
 from keepm.model.quarantine import BY_QUARANTINE, Rule
 from keepm.model.scope import Scope, Visibility
@@ -92,10 +93,11 @@ def reach(db: Database, rule: Rule, visibility: Visibility, *, at: str) -> Reach
 
     Spared are formal notes only: a decided proposal is no memory.
     """
+    last = Moment(at, sys.maxsize)  # behind all that is on record by then
     with db.reading() as connection:
         unreviewed = unreviewed_edits(connection)
-        taken = Origin(connection, rule, at, unreviewed).versions()
-        whole = Origin(connection, rule, at, unreviewed, heeds_approval=False).versions()
+        taken = Origin(connection, rule, last, unreviewed).versions()
+        whole = Origin(connection, rule, last, unreviewed, heeds_approval=False).versions()
         there = [d for d in _select(connection, visibility, "1", []) if rule.covers(d.scope.key)]
     return Reach(
         tuple(d for d in there if d.version in taken),

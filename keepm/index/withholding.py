@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from keepm.index import frequencies, rows, rulings
 from keepm.index.database import Database
-from keepm.index.origins import Origin
+from keepm.index.origins import Moment, Origin
 from keepm.index.versions import VersionRow
 from keepm.model.quarantine import BY_QUARANTINE, BY_REVIEW, RULING, UNREVIEWED, Rule
 from keepm.model.scope import Scope
@@ -53,7 +53,7 @@ class Standing:
     """A quarantine that stands: its transaction, when it was made, and its rule."""
 
     transaction_id: str
-    made_at: str
+    made: Moment
     rule: Rule
 
 
@@ -128,7 +128,7 @@ def _renew(connection: sqlite3.Connection) -> set[str]:
     after = set()
     unreviewed = unreviewed_edits(connection)
     for each in _standing(connection):
-        origin = Origin(connection, each.rule, each.made_at, unreviewed)
+        origin = Origin(connection, each.rule, each.made, unreviewed)
         after |= {(d, each.transaction_id, each.rule.reach) for d in origin.versions()}
     connection.execute("DELETE FROM quarantined")
     connection.executemany("INSERT INTO quarantined VALUES (?, ?, ?)", after)
@@ -152,7 +152,7 @@ def _extend(connection: sqlite3.Connection, told: Sequence[VersionRow]) -> set[s
             )
             return found.fetchone() is not None
 
-        more = Origin(connection, each.rule, each.made_at, unreviewed).with_news(is_known, told)
+        more = Origin(connection, each.rule, each.made, unreviewed).with_news(is_known, told)
         if more is None:
             return _renew(connection)
         connection.executemany(
@@ -266,7 +266,7 @@ def standing(db: Database) -> list[Standing]:
 
 def _standing(connection: sqlite3.Connection) -> list[Standing]:
     found = connection.execute(
-        "SELECT transaction_id, time, subject FROM rulings WHERE ruling = ?"
+        "SELECT transaction_id, time, sequence, subject FROM rulings WHERE ruling = ?"
         " ORDER BY time, sequence, transaction_id, subject",
         (RULING,),
     ).fetchall()
@@ -276,10 +276,11 @@ def _standing(connection: sqlite3.Connection) -> list[Standing]:
     standing: dict[
         str, Standing
     ] = {}  # an event of ours has one rule; of another's the first counts
-    for transaction, time, subject in found:
+    for transaction, time, sequence, subject in found:
         rule = Rule.from_subject(subject)
         if rule is not None and transaction not in gone:
-            standing.setdefault(transaction, Standing(transaction, time, rule))
+            made = Moment(time, sequence)
+            standing.setdefault(transaction, Standing(transaction, made, rule))
     return list(standing.values())
 
 

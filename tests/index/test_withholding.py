@@ -140,6 +140,20 @@ def test_a_hand_edit_after_the_rule_lets_nothing_out(db: Database) -> None:
     assert of_bad(db, *steps, at=5) == {"a", "b"}
 
 
+def test_within_a_second_the_order_of_the_ledger_tells_which_hand_edit_came_after(
+    db: Database,
+) -> None:
+    hand = {"channel": "owner-edit", "operation": "external-edit", "client": ""}
+    moment = quarantine(5).time
+    steps = (
+        step(1, None, "a", client="bad"),
+        step(2, None, "b", client="bad"),
+        dataclasses.replace(step(4, "a", "before", **hand), time=moment),  # type: ignore[arg-type]
+        dataclasses.replace(step(6, "b", "after", **hand), time=moment),  # type: ignore[arg-type]
+    )
+    assert of_bad(db, *steps, at=5) == {"a", "b", "after"}
+
+
 def test_a_hand_edit_that_waits_for_review_lets_nothing_out(db: Database) -> None:
     hand = {"channel": "owner-edit", "operation": "external-edit", "client": ""}
     apply(db, Batch(rulings=(ruled(2, UNREVIEWED, "memory:b"),)))

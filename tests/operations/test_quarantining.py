@@ -339,13 +339,13 @@ def test_a_line_added_by_hand_lets_nothing_out(vault: Vault, machine: Machine) -
     """An agent with a shell can do that; the owner lifts instead."""
     memories.create(vault, BAD, claim("poison"))
     withhold(vault)
-    vault_clock = machine.clock
-    vault_clock.forward(seconds=60)
     path = "Memory/projects/widgets/poison.md"
-    machine.put(path, machine.files()[path] + b"\nOne more line.\n")
-    look(vault)
-    sync.refresh(vault)
-    assert names(vault) == set()
+    for seconds in (0, 60):  # within the second of the quarantine, and later
+        machine.clock.forward(seconds=seconds)
+        machine.put(path, machine.files()[path] + b"\nOne more line.\n")
+        look(vault)
+        sync.refresh(vault)
+        assert names(vault) == set()
 
 
 # ---- who and how ---------------------------------------------------------------------------------
