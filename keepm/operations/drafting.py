@@ -115,15 +115,18 @@ def free_path(desk: Desk, scope: Scope, name: str, *, folder: str | None = None)
         path = layout.memory_path(scope, name, attempt=attempt)
         if folder is not None:
             path = f"{folder}/{path.rsplit('/', 1)[-1]}"
-        if not _is_taken(desk, scope, path):
+        if not is_taken(desk, scope, path):
             return path
         attempt += 1
 
 
-def _is_taken(desk: Desk, scope: Scope, path: str) -> bool:
+def is_taken(desk: Desk, scope: Scope, path: str) -> bool:
     """Tell whether a file has this name, or one that other file systems take for it."""
+    return bool(neighbours(desk, scope, path)) or reader.is_taken(desk.vault.root, path)
+
+
+def neighbours(desk: Desk, scope: Scope, path: str) -> list[str]:
+    """Return the notes whose paths some file system takes for this one, as the index knows them."""
     key = identity.file_key(path)
     known = catalog.paths_named(desk.vault.database, layout.stem(path), scope)
-    if any(identity.file_key(each) == key for each in known):
-        return True
-    return reader.is_taken(desk.vault.root, path)
+    return [each for each in known if identity.file_key(each) == key]

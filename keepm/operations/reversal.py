@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from keepm.errors import KeepMError, NotFound, WrongState
+from keepm.errors import AlreadyExists, KeepMError, NotFound, WrongState
 from keepm.index import catalog, versions, writing
 from keepm.markdown import documents
 from keepm.model import identity, layout
@@ -21,7 +21,7 @@ from keepm.model.layout import Shelf
 from keepm.model.memory import Memory, Status
 from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.model.scope import Scope
-from keepm.operations import withheld
+from keepm.operations import drafting, withheld
 from keepm.operations.mutation import Desk
 from keepm.store import history, reader, trash
 from keepm.store.changes import Change, Create, Move, Replace
@@ -83,6 +83,7 @@ class Bench:
             self._require_visible(sheet)
             if not sheet.trashed:
                 self._require_free_slot(sheet)
+                self._require_free_name(sheet)
         return tuple(change for sheet in self.sheets for change in self._net(sheet))
 
     # ---- one change of one event ---------------------------------------------------------------
@@ -246,6 +247,19 @@ class Bench:
                     hint="Decide that proposal first.",
                 )
 
+    def _require_free_name(self, sheet: Sheet) -> None:
+        place = layout.place(sheet.path)
+        if sheet.path == sheet.origin or place is None:
+            return
+        leaving = {each.origin for each in self.sheets}
+        for taken in drafting.neighbours(self.desk, place.scope, sheet.path):
+            if taken not in leaving:
+                raise AlreadyExists(
+                    f"{sheet.path}: the file name is taken",
+                    hint="Rename that file first, also if only upper and lower case differ.",
+                    details={"path": sheet.path, "taken_by": taken.rpartition("/")[2]},
+                )
+
     def _ids(self) -> set[str]:
         """Return the ids of all documents on the bench: they hold what they will hold."""
         found = set()
@@ -300,7 +314,9 @@ def _is_taken(bench: Bench, path: str) -> bool:
     key = identity.file_key(path)
     if any(identity.file_key(sheet.path) == key for sheet in bench.sheets if not sheet.trashed):
         return True
-    return reader.state(bench.desk.vault.root, path) is not None
+    place = layout.place(path)
+    assert place is not None
+    return drafting.is_taken(bench.desk, place.scope, path)
 
 
 def _scope(bench: Bench, path: str, data: bytes) -> Scope:

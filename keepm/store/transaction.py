@@ -229,7 +229,7 @@ def _refuse_waiting(
 def _plan(root: Root, change: Change) -> _Planned:
     """Look at a change's files under the lock and compare them with what is expected."""
     if isinstance(change, Create):
-        _require_free(root, change.path, besides=None)
+        _require_free(root, change.path)
         after = Checksum.of(change.data).hex
         return _Planned(FileIntent(change.path, None, None, after), None, change.data, None)
     place = root.paths.locate(change.path)
@@ -246,36 +246,25 @@ def _plan(root: Root, change: Change) -> _Planned:
     to = None
     if isinstance(change, Move):
         to = change.to
-        _require_free(root, to, besides=change.path)
+        _require_free(root, to)
     mode = seen.st_mode & 0o777
     after = Checksum.of(change.data).hex
     return _Planned(FileIntent(change.path, to, found.hex, after), old, change.data, mode)
 
 
-def _require_free(root: Root, path: str, *, besides: str | None) -> None:
-    """Refuse a name that is taken, or would be on a case- or form-insensitive file system."""
+def _require_free(root: Root, path: str) -> None:
+    """Refuse a name that this file system takes for one that is there.
+
+    What only another file system takes for the same is kept apart where names are chosen, by the
+    index: here it would cost a look at all names of a folder, which may have thousands.
+    """
     place = root.paths.locate(path)
-    wanted = identity.file_key(place.name)
-    source = None
-    if besides is not None and besides.rpartition("/")[0] == path.rpartition("/")[0]:
-        source = besides.rpartition("/")[2]
     with reporting(path):
-        try:
-            names = root.disk.names(place.parent)
-        except FileNotFoundError:
-            return
-        # The keys of all names at once; only when one is met it matters whose it is.
-        met = f"/{wanted}/" in f"/{identity.file_key('/'.join(names))}/"
-        for name in names if met else ():
-            if identity.file_key(name) == wanted and name != source:
-                raise AlreadyExists(
-                    f"{path}: the file name is taken",
-                    hint="Choose another name.",
-                    details={"path": path, "taken_by": name},
-                )
-        # To this file system, the new name and the old one are one file.
-        if place.name != source and root.disk.state(place) is not None:
-            raise AlreadyExists(f"{path}: the file name is taken", details={"path": path})
+        taken = root.disk.state(place) is not None
+    if taken:
+        raise AlreadyExists(
+            f"{path}: the file name is taken", hint="Choose another name.", details={"path": path}
+        )
 
 
 def _stage(

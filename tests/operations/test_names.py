@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from keepm.errors import AlreadyExists
 from keepm.index import writing
-from keepm.operations import memories, recording, retrieval
+from keepm.model.approval import Channel
+from keepm.operations import memories, recording, restoring, retrieval
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from tests.operations.support import AGENT, Machine, Opening, claim, edit, events, look, proof
@@ -144,3 +147,23 @@ def test_a_new_note_takes_no_name_that_differs_in_case_or_form_only(
         made = memories.create(vault, AGENT, claim(slot, body=f"What {slot} says."))
         assert made.document.path == f"{HERE}/{slot}-2.md"
     assert memories.create(vault, AGENT, claim("free")).document.path == f"{HERE}/free.md"
+
+
+@pytest.mark.parametrize("other", ["BUILD-COMMAND.md", "build-command.md"])
+def test_nothing_comes_back_beside_a_name_that_differs_in_case_only(
+    vault: Vault, machine: Machine, other: str
+) -> None:
+    memories.create(vault, AGENT, claim("build-command"))
+    memories.delete(vault, AGENT, "build-command", proof(vault, "build-command"))
+    machine.put(f"{HERE}/{other}", note("another slot"))
+    look(vault)
+    owner = replace(AGENT, channel=Channel.OWNER_CLI)
+
+    with pytest.raises(AlreadyExists):
+        restoring.restore(vault, owner, "build-command")
+
+    (machine.root / HERE / other).unlink()
+    look(vault)
+    assert (
+        restoring.restore(vault, owner, "build-command").item.target == f"{HERE}/build-command.md"
+    )

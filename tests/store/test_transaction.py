@@ -132,19 +132,21 @@ def test_a_vanished_file_is_not_found(root: Root) -> None:
     assert support.notes(root) == {}
 
 
-@pytest.mark.parametrize("name", ["note.md", "NOTE.md", "Cafe\u0301.md", "CAFÉ.md"])
-def test_a_taken_name_is_refused_in_any_spelling(root: Root, name: str) -> None:
+def test_a_taken_name_is_refused(root: Root) -> None:
     edit(root, NOTE, OLD)
-    edit(root, "Memory/global/Café.md", OLD)
-    before = support.notes(root)
-    for changes in (
-        Create(f"Memory/global/{name}", NEW),
-        support.move(OTHER, f"Memory/global/{name}", OLD),
-    ):
-        edit(root, OTHER, OLD)
+    edit(root, OTHER, OLD)
+    for changes in (Create(NOTE, NEW), support.move(OTHER, NOTE, OLD)):
         with pytest.raises(AlreadyExists):
             support.apply(root, changes)
-    assert support.notes(root) == {**before, OTHER: OLD}
+    assert support.notes(root) == {NOTE: OLD, OTHER: OLD}
+
+
+def test_a_rename_that_changes_only_the_case_overwrites_nothing(root: Root) -> None:
+    edit(root, NOTE, OLD)
+    edit(root, "Memory/global/Note.md", HAND)
+    with pytest.raises(AlreadyExists):
+        support.apply(root, support.move(NOTE, "Memory/global/Note.md", OLD, NEW))
+    assert support.notes(root) == {NOTE: OLD, "Memory/global/Note.md": HAND}
 
 
 def test_a_rename_may_change_only_the_case(root: Root) -> None:
