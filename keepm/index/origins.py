@@ -2,8 +2,9 @@
 
 A version is of an origin when an event of that origin put it in place, or when it was made from
 such a version, unless an owner approved it. So a note that somebody else touched up afterwards
-is still of that origin, and one that its owner decided on isn't. Only digests count and not the
-order of events: ledgers of several machines may come in late.
+is still of that origin, and one that its owner decided on isn't. A document that was removed and
+made by hand again, with its id, is made from what it was. Otherwise only digests count and not
+the order of events: ledgers of several machines may come in late.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _COLUMNS = (
 )
 _COLUMNS += " v.object_id, v.old, v.new"
 # A move makes no version; what an undo brings back is what it was before.
+_AGAIN = "v.operation = 'external-edit' AND v.old IS NULL"  # by hand, where nothing was
+_EARLIER = "(p.time, p.sequence) < (v.time, v.sequence)"
 _MADE = "v.new IS NOT NULL AND v.old IS NOT v.new AND v.operation <> 'undo'"
 
 
@@ -156,6 +159,11 @@ class Origin:
                 " WHERE transaction_id = p.transaction_id))",
                 some,
             )
+            yield from self._steps(
+                f"{_AGAIN} AND v.object_id IN (SELECT p.object_id FROM versions AS p"  # noqa: S608
+                f" WHERE p.new IN ({marks}) AND {_EARLIER})",
+                some,
+            )
 
     def _parents(self, step: _Step) -> set[str]:
         found = {step.old} if step.old is not None else set()
@@ -166,6 +174,13 @@ class Origin:
                 (step.transaction_id,),
             )
             found.update(old for (old,) in rows if old is not None)
+        elif step.old is None:
+            rows = self.connection.execute(
+                "SELECT p.new FROM versions AS v JOIN versions AS p ON p.object_id = v.object_id"  # noqa: S608
+                f" WHERE v.transaction_id = ? AND v.position = ? AND {_AGAIN} AND {_EARLIER}",
+                (step.transaction_id, step.position),
+            )
+            found.update(new for (new,) in rows if new is not None)
         return found
 
     def _steps(self, condition: str, values: Sequence[str]) -> Iterator[_Step]:

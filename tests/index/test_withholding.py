@@ -140,6 +140,28 @@ def test_a_hand_edit_after_the_rule_lets_nothing_out(db: Database) -> None:
     assert of_bad(db, *steps, at=5) == {"a", "b"}
 
 
+def test_what_is_removed_and_made_again_by_hand_is_still_of_that_origin(db: Database) -> None:
+    hand = {"channel": "owner-edit", "operation": "external-edit", "client": ""}
+    again = step(9, None, "b", **hand)  # type: ignore[arg-type]
+    steps = (
+        step(1, None, "a", client="bad"),
+        step(8, "a", None, **hand),  # type: ignore[arg-type]
+        dataclasses.replace(again, transaction_id="x", object_id="other", new="other"),
+    )
+    assert of_bad(db, *steps, at=5) == {"a"}
+    apply(db, Batch(versions=(again,)))
+    with db.reading() as connection:
+        taken = {row[0] for row in connection.execute("SELECT digest FROM quarantined")}
+    assert taken == {"a", "b"} == of_bad(db, at=6)
+
+
+def test_what_was_made_by_hand_before_is_not_of_the_origin_that_changed_it(db: Database) -> None:
+    hand = {"channel": "owner-edit", "operation": "external-edit", "client": ""}
+    steps = (step(1, None, "mine", **hand), step(2, "mine", "bad", client="bad"))  # type: ignore[arg-type]
+    named = dataclasses.replace(BAD, include=("id",))
+    assert of_bad(db, *steps, rule=named) == {"bad"}
+
+
 def test_within_a_second_the_order_of_the_ledger_tells_which_hand_edit_came_after(
     db: Database,
 ) -> None:

@@ -348,6 +348,23 @@ def test_a_line_added_by_hand_lets_nothing_out(vault: Vault, machine: Machine) -
         assert names(vault) == set()
 
 
+def test_removing_a_note_and_writing_it_again_by_hand_lets_nothing_out(
+    vault: Vault, machine: Machine
+) -> None:
+    memories.create(vault, BAD, claim("poison"))
+    withhold(vault)
+    path = machine.root / "Memory/projects/widgets/poison.md"
+    data = path.read_bytes()
+    path.unlink()
+    look(vault)
+    sync.refresh(vault)
+    machine.clock.forward(seconds=5)
+    path.write_bytes(data + b"\nOne more line.\n")
+    look(vault)
+    sync.refresh(vault)
+    assert names(vault) == set()
+
+
 # ---- who and how ---------------------------------------------------------------------------------
 
 
