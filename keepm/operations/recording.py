@@ -79,6 +79,8 @@ def before_change(vault: Vault, changes: Iterable[Change]) -> None:
     The caller holds the vault's lock; the changes' expectations are what was read just now.
     """
     found = {change.path: change.expect for change in changes if not isinstance(change, Create)}
+    if not found:
+        return
     rows = writing.file_rows(vault.database, found)
     edits = tuple(
         HandEdit(path, row.checksum, review=vault.reviews_edits)
@@ -158,7 +160,8 @@ def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str,
         and versions.is_empty(vault.database)
     ):
         return _settle(vault, edit.path)  # nothing of this vault is on record yet
-    standing = versions.standing(vault.database, before) if before else None
+    # What is there counts, though the ledger may have it gone: it was away between two looks.
+    standing = versions.standing(vault.database, before) or before if before else None
     moved = () if source is None or source is edit else _settle(vault, source.path)
     if standing == digest and source and layout.place(source.path) == place:
         return _settle(vault, edit.path) + moved  # renamed, and nothing else

@@ -159,6 +159,35 @@ def test_a_second_index_of_the_vault_tells_nothing_twice(tmp_path: Path, machine
     second.close()
 
 
+def test_an_edit_is_from_the_version_that_was_there_though_the_ledger_has_it_gone(
+    tmp_path: Path, machine: Machine
+) -> None:
+    """Away and back went unseen here; what it was made of must not get lost."""
+    other = Machine(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/vault").symlink_to(machine.root)
+    other.project("widgets")
+    first = machine.open(machine.folder / "work/widgets")
+    place, old = made(machine, first)
+    second = other.open(other.folder / "work/widgets")
+    sync.reconcile(second)
+    place.unlink()
+    machine.clock.forward(seconds=60)
+    for _ in range(2):
+        look(first)
+    assert events(first)[-1].changes == (Digests(digest(old), None),)
+    new = old.replace("---\n", "--\n", 1)  # its id can't be read any more
+    place.write_text(new, "utf-8")
+    other.clock.forward(seconds=120)
+    look(second)
+
+    told = {change for event in events(second) for change in event.changes}
+    assert Digests(digest(old), digest(new)) in told
+    assert Digests(None, digest(new)) not in told
+    first.close()
+    second.close()
+
+
 def test_many_that_look_at_once_tell_it_once(machine: Machine, opened: Open) -> None:
     folder = machine.folder / "work/widgets"
     vaults = [opened(folder) for _ in range(4)]
