@@ -12,7 +12,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from keepm.index import hints, likeness, lineage
+from keepm.index import hints, likeness, lineage, stretches
 from keepm.index.analysis import for_index
 from keepm.index.rows import NoteRow, storable
 from keepm.model import identity, layout
@@ -194,9 +194,10 @@ def _insert_note(
     connection: sqlite3.Connection, note: NoteRow, *, findings: int, number: int | None = None
 ) -> int:
     """Store what `rows.note` reads back, and return the note's number in this index."""
+    scope = storable(note.scope.key)
     values: tuple[str | int | None, ...] = (
-        number,  # none: the next free one
-        note.scope.key,
+        stretches.next_number(connection, scope) if number is None else number,
+        scope,
         note.status,
         note.standing,
         note.kind,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 12
+VERSION = 13
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -68,6 +68,7 @@ CREATE TABLE all_notes (
 );
 CREATE INDEX notes_by_slot ON all_notes (slot, scope, status);
 CREATE INDEX notes_by_scope ON all_notes (scope, status, standing, withheld_by);
+CREATE INDEX notes_of_scope ON all_notes (scope);  -- by number within it: `index/stretches`
 CREATE INDEX notes_overtaken ON all_notes (number) WHERE status <> stated;
 CREATE INDEX notes_withheld ON all_notes (path) WHERE withheld_by <> '';
 CREATE VIEW notes AS SELECT * FROM all_notes WHERE withheld_by = '';

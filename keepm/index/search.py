@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keepm.index import coverage, passages, rows, spelling
+from keepm.index import coverage, passages, rows, spelling, stretches
 from keepm.index import frequencies as index_frequencies
 from keepm.index.analysis import Places, Term, query_terms
 from keepm.index.database import Database
@@ -102,9 +102,17 @@ def search(db: Database, query: Query) -> SearchResult:
         match = _match(terms, frequencies)
         weights = coverage.weights(terms, frequencies, searched)
         wanted = max(query.offset + query.limit - len(exact), _LOOKED_AT)
-        others = _lexical(connection, match, condition, values, without=exact, limit=wanted)
-        near = [*exact, *(number for number, _ in others.best[:_LOOKED_AT])]
-        shares = coverage.of_notes(connection, near, terms, weights)
+        near, bounds = stretches.within(connection, "terms.rowid", query.visibility)
+        others = _lexical(
+            connection,
+            match,
+            f"{near} AND {condition}",
+            [*bounds, *values],
+            without=exact,
+            limit=wanted,
+        )
+        first = [*exact, *(number for number, _ in others.best[:_LOOKED_AT])]
+        shares = coverage.of_notes(connection, first, terms, weights)
         others = _by_coverage(others, shares)
         by_handle = _covered(_scores(connection, match, exact), shares)
         ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
@@ -128,7 +136,7 @@ def search(db: Database, query: Query) -> SearchResult:
         weak = bool(hits) and not exact and best < WEAK_COVERAGE
         meant: tuple[str, ...] = ()
         if not exact and not query.offset and (weak or total < _LITTLE):
-            sight = spelling.Sight(condition, values, query.visibility)
+            sight = spelling.Sight(f"{near} AND {condition}", [*bounds, *values], query.visibility)
             meant = spelling.suggest(connection, text, sight)
     return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact), meant)
 

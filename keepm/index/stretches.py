@@ -1,0 +1,52 @@
+"""Where a scope's notes lie: their numbers are neighbours, so that a number tells much already.
+
+A common word stands in notes of all projects. Which of them can't be in sight is told by their
+numbers, without a look at their rows, and what is in sight lies together on few pages. It only
+spares work: what may be seen is still `visibility`'s to say.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from keepm.index import visibility as sight
+from keepm.model.memory import Visibility
+
+STRETCH = 1 << 16
+"""How many numbers a scope gets at once; one with more notes gets another stretch elsewhere."""
+
+
+def next_number(connection: sqlite3.Connection, scope: str) -> int:
+    """Return the number for a new note of a scope (its key)."""
+    own, highest = connection.execute(
+        "SELECT (SELECT max(number) FROM all_notes INDEXED BY notes_of_scope WHERE scope = ?),"
+        " (SELECT max(number) FROM all_notes)",
+        (scope,),
+    ).fetchone()
+    if own is not None and (own + 1) % STRETCH:
+        return int(own) + 1
+    return 0 if highest is None else (int(highest) // STRETCH + 1) * STRETCH
+
+
+def within(
+    connection: sqlite3.Connection, column: str, visibility: Visibility
+) -> tuple[str, sight.Parameters]:
+    """Return a condition on a note's number that holds for every note in sight, and few others."""
+    if visibility.everything:
+        return "1", []
+    scopes = [""] if visibility.project_id is None else ["", visibility.project_id]
+    values: sight.Parameters = []
+    for scope in scopes:
+        values += _bounds(connection, scope)
+    # The sign keeps the planner from asking the full text once for each stretch.
+    return "(" + " OR ".join([f"+{column} BETWEEN ? AND ?"] * len(scopes)) + ")", values
+
+
+def _bounds(connection: sqlite3.Connection, scope: str) -> tuple[int, int]:
+    """Return the lowest and highest number of a scope; the lowest is higher where it has none."""
+    low, high = connection.execute(
+        "SELECT (SELECT min(number) FROM all_notes INDEXED BY notes_of_scope WHERE scope = ?1),"
+        " (SELECT max(number) FROM all_notes INDEXED BY notes_of_scope WHERE scope = ?1)",
+        (scope,),
+    ).fetchone()
+    return (1, 0) if low is None else (low, high)
