@@ -185,7 +185,8 @@ def _argument(action: argparse.Action) -> str:
     if action.choices is not None and action.metavar is None:
         value = "{" + ",".join(str(choice) for choice in action.choices) + "}"
     elif action.nargs != 0:
-        value = str(action.metavar or action.dest.upper())
+        named = action.metavar or action.dest.upper()
+        value = named if isinstance(named, str) else " ".join(named)
     if not action.option_strings:
         return f"`{value}`" + (" (optional)" if action.nargs == "?" else "")
     last = f"{action.option_strings[-1]} {value}".strip()

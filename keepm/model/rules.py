@@ -132,7 +132,7 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
     ("KM403", "pending_target_missing", _W, "a proposal corrects a note that isn't there any more",
      "Reject it, or restore the note."),
     ("KM404", "approval_mismatch", _I, "approved_via says another channel than the ledger knows",
-     "Nothing is needed: the ledger's word counts. Remove the line, or confirm with keepm review."),
+     "Nothing is needed: the ledger's word counts. Correct or remove the line."),
     ("KM405", "withheld", _I, "documents that a person keeps out of every read, for now",
      "The owner decides: keepm quarantine list, keepm review --edits."),
     # ---- 5: sources and verification
