@@ -31,7 +31,7 @@ def emit(args: argparse.Namespace, *, text: str, data: Any) -> None:
     """Print a command's result: `data` as JSON with `--format json`, else `text`."""
     if getattr(args, "format", "text") == "json":
         sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-    else:
+    elif text:  # of an empty list no empty line either, which would count as one
         sys.stdout.write(f"{shown(text)}\n")
 
 

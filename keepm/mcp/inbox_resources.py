@@ -17,7 +17,7 @@ from keepm.errors import KeepMError
 from keepm.mcp import inbox_views as views
 from keepm.mcp.inbox_views import InboxItemView
 from keepm.mcp.session import Session
-from keepm.operations import answers, inbox, waiting
+from keepm.operations import answers, inbox, reviewing, waiting
 from keepm.operations.vault import Vault
 from keepm.operations.waiting import InboxFilter
 
@@ -38,6 +38,7 @@ class PendingList:
     overdue: int
     review_now: bool
     index_state: str
+    withheld: int | None = None
 
 
 def register(server: FastMCP[Any], session: Session) -> None:
@@ -77,13 +78,15 @@ def _pending(vault: Vault) -> PendingList:
         overdue=counts.overdue,
         review_now=counts.remind,
         index_state=listed.index_state,
+        withheld=listed.withheld,
     )
 
 
 def _one(vault: Vault, identifier: str) -> views.ProposalRead:
     reading = inbox.read(vault, identifier, max_chars=vault.policy.document_bytes)
     # Nobody is entitled to a change by opening a resource.
-    return replace(views.proposal_read(reading), update_token=None)
+    shown = views.proposal_read(reading, reviewing.advice(vault, reading.document))
+    return replace(shown, update_token=None)
 
 
 def _answered(ask: Callable[[], object]) -> str:

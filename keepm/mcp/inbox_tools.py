@@ -24,7 +24,7 @@ from keepm.mcp.session import Session
 from keepm.mcp.tools import tool
 from keepm.model.memory import Claim, Kind, Language
 from keepm.model.proposal import ProposalStatus, TargetAction
-from keepm.operations import discarding, inbox, promotion, pruning, waiting
+from keepm.operations import discarding, inbox, promotion, pruning, reviewing, waiting
 from keepm.operations.inbox import Suggestion, SuggestionEdit
 from keepm.operations.promotion import Target
 from keepm.operations.waiting import InboxFilter
@@ -109,7 +109,9 @@ def register(server: FastMCP[Any], session: Session) -> None:
     @tool(server, session, "Read a proposal", reads=True)
     def memory_inbox_read(identifier: p.Identifier, max_chars: p.BodyChars = 20000) -> ProposalRead:
         """Read one proposal completely, to show it to the user as P1, P2 …"""
-        return views.proposal_read(inbox.read(session.vault(), identifier, max_chars=max_chars))
+        vault = session.vault()
+        reading = inbox.read(vault, identifier, max_chars=max_chars)
+        return views.proposal_read(reading, reviewing.advice(vault, reading.document))
 
     @tool(server, session, "Change a proposal", destroys=True)
     def memory_inbox_update(

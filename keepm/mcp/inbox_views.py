@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from keepm.index.rows import ProposalRow
 from keepm.mcp import views
 from keepm.model.document import Damaged, Document
 from keepm.model.proposal import Proposal
+from keepm.operations import withheld
 from keepm.operations.answers import NOTICE
 from keepm.operations.discarding import Discarded
 from keepm.operations.inbox import ProposalReading, ProposalWritten
@@ -19,6 +21,8 @@ _RAW = (
     "This file's metadata can't be read; it is shown raw. The user can mend it in an editor; "
     "memory_inbox_reject moves it to the trash."
 )
+
+_ADVICE = "speaks to an assistant as if it could give orders: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class ProposalRead:
     truncated: bool
     total_chars: int
     update_token: str | None = None
+    warnings: list[str] | None = None
     next_step: str | None = None
 
 
@@ -117,6 +122,8 @@ class InboxList:
     total: int
     offset: int
     index_state: str
+    reason: str | None = None  # of an empty list
+    withheld: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +142,8 @@ class PruneAnswer:
     next_step: str | None = None
 
 
-def proposal_read(reading: ProposalReading) -> ProposalRead:
-    """Show one read of a proposal."""
+def proposal_read(reading: ProposalReading, advice: Sequence[str] = ()) -> ProposalRead:
+    """Show one read of a proposal, with what in it speaks to an assistant."""
     document, part = reading.document, reading.part
     content = document.content
     if isinstance(content, Damaged):
@@ -152,6 +159,7 @@ def proposal_read(reading: ProposalReading) -> ProposalRead:
         truncated=not part.complete,
         total_chars=part.total,
         update_token=reading.token,
+        warnings=[_ADVICE.format(each) for each in advice] or None,
         next_step=step,
     )
 
@@ -262,6 +270,8 @@ def inbox_list(page: InboxPage, *, offset: int) -> InboxList:
         total=page.total,
         offset=offset,
         index_state=page.index_state,
+        reason=withheld.REASON if page.withheld and not page.total else None,
+        withheld=page.withheld or None,
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from keepm.errors import ApprovalRequired, KeepMError
 from keepm.markdown import documents
-from keepm.model import layout, visible
+from keepm.model import layout, screening, visible
 from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Damaged
@@ -46,6 +46,7 @@ _WORDS = {
         "proposal": "From the proposal",
         "rejected": "The proposal",
         "resembles": "Resembles",
+        "advice": "Speaks to an assistant as if it could give orders",
         "yes": "Yes, exactly this",
         "remember": "And for good: whatever says the same is refused from now on",
     },
@@ -65,6 +66,7 @@ _WORDS = {
         "proposal": "来自提案",
         "rejected": "提案",
         "resembles": "与之相似",
+        "advice": "像在对助手发号施令",
         "yes": "同意，就按所示内容",
         "remember": "并且今后不再接受同样的内容",
     },
@@ -133,8 +135,25 @@ def _question(vault: Vault, changes: ChangeSet, event: EventDraft) -> Question:
     if similar := event.extra.get("similar_to"):
         names = ", ".join(_named(vault, each) for each in similar.split(","))
         parts.append(f"{words['resembles']}: {visible.shown(names)}")
+    if advice := _advice(vault, changes, main=event.object_id):
+        parts.append(f"{words['advice']}: {advice}")
     also = words["remember"] if event.operation == "reject" and "ruling" in event.extra else None
     return Question("\n\n".join(parts), words["yes"], also)
+
+
+def _advice(vault: Vault, changes: ChangeSet, *, main: str) -> str:
+    """Name what a reviewer should notice in the text that is decided on."""
+    rules, language = vault.policy.screening, vault.settings.language
+    texts = (_after(each) for each in changes.changes)
+    marks = [
+        mark.says
+        for each in texts
+        if each.content.id == main
+        for mark in screening.advice(
+            each.data.decode("utf-8-sig", "replace"), rules=rules, language=language
+        )
+    ]
+    return ", ".join(dict.fromkeys(marks))
 
 
 def _change(vault: Vault, change: Change, words: dict[str, str], *, main: str) -> Iterator[str]:

@@ -192,6 +192,13 @@ def proof(
     return WriteProof(token, document.checksum)
 
 
+def advice(vault: Vault, document: AnyDocument) -> list[str]:
+    """Return where a file speaks to an assistant as if it could give orders: what, and the line."""
+    text = document.data.decode("utf-8-sig", "replace")
+    marks = screening.advice(text, rules=vault.policy.screening, language=vault.settings.language)
+    return [f"{mark.says} ({mark.line})" for mark in marks]
+
+
 def of_file(vault: Vault, document: AnyDocument) -> Iterator[Notice]:
     """Yield what speaks against a file, whatever it is."""
     text = document.data.decode("utf-8-sig", "replace")
@@ -200,8 +207,8 @@ def of_file(vault: Vault, document: AnyDocument) -> Iterator[Notice]:
         listed = [f"{each.name} x{each.count} ({each.line})" for each in found[:_LISTED]]
         more = f", +{len(found) - _LISTED}" if len(found) > _LISTED else ""
         yield Notice(Warns.UNSEEN, f"{', '.join(listed)}{more}")
-    for mark in screening.advice(text, rules=vault.policy.screening):
-        yield Notice(Warns.ADVICE, f"{mark.says} ({mark.line})")
+    for says in advice(vault, document):
+        yield Notice(Warns.ADVICE, says)
     for finding in document.findings:
         where = f" ({finding.line})" if finding.line else ""
         yield Notice(Warns.FINDING, f"{finding.message}{where} [{finding.code}]")

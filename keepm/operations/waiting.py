@@ -9,7 +9,7 @@ from keepm.index import catalog
 from keepm.index.rows import ProposalRow
 from keepm.model.memory import Kind
 from keepm.model.proposal import ProposalStatus
-from keepm.operations import retrieval, sync
+from keepm.operations import retrieval, sync, withheld
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 
@@ -38,6 +38,7 @@ class InboxPage:
     items: tuple[InboxItem, ...]
     total: int
     index_state: IndexState
+    withheld: int  # of the Inbox, whatever the filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def list_page(vault: Vault, wanted: InboxFilter, *, limit: int, offset: int = 0)
         replace(item, row=retrieval.shown(vault, item.row))
         for item in items[offset : offset + limit]
     )
-    return InboxPage(tuple(page), len(items), state)
+    return InboxPage(tuple(page), len(items), state, withheld.count(vault, "proposal"))
 
 
 def summary(vault: Vault) -> InboxSummary:

@@ -154,3 +154,22 @@ def test_a_correction_that_waits_is_told_by_search_and_read(
     assert keepm.json("read", "lantern")["pending_corrections"] == told
     (item,) = keepm.json("search", "lantern")["items"]
     assert item["pending_corrections"] == told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verdict", "list"),
+        ("quarantine", "list"),
+        ("ledger", "show"),
+        ("ledger", "export"),
+        ("restore",),
+        ("repair",),
+        ("review", "--list"),
+    ],
+)
+def test_an_empty_list_has_no_line(
+    words: tuple[str, ...], vault: Vault, keepm: CommandLine
+) -> None:
+    """A script that counts lines counts none; what it means stands on stderr."""
+    assert keepm.run(*words) == (0, "")

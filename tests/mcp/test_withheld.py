@@ -152,6 +152,8 @@ def test_nothing_of_a_quarantined_origin_is_told_anywhere(
     assert (state["notes"], state["pending_proposals"], state["withheld"]) == (1, 0, 5)
     assert state["health"] == {"state": "ok", "problems": 0}
     assert agent.done("context")["inbox_summary"]["pending"] == 0
+    inbox_list = agent.done("inbox_list")
+    assert (inbox_list["reason"], inbox_list["withheld"]) == ("withheld", 1)
     assert agent.done("links", identifier="shared")["total"] == 0
     empty = agent.done("search", query="zzbodyzz")
     assert (empty["reason"], empty["withheld"]) == ("withheld", 3)

@@ -50,16 +50,16 @@ def findings(value: str, *, rules: ScreeningRules) -> tuple[Mark, ...]:
     return tuple(_marks(value, _hits(value, rules, one_line=False), rules))
 
 
-def advice(value: str, *, rules: ScreeningRules) -> tuple[Mark, ...]:
+def advice(value: str, *, rules: ScreeningRules, language: str = "en") -> tuple[Mark, ...]:
     """Return where a text speaks to an assistant as if it could give orders.
 
-    For the reviewer's eye; it blocks nothing, and its absence proves nothing.
+    For the reviewer's eye, in their language; it blocks nothing, and its absence proves nothing.
     """
     lines = _Lines(value)
     return tuple(
         sorted(
             (
-                Mark(pattern.rule.name, pattern.rule.words["en"], *lines.place(found.start()))
+                Mark(pattern.rule.name, pattern.rule.words[language], *lines.place(found.start()))
                 for pattern in rules.advice
                 for found in islice(pattern.expression.finditer(value), _MOST)
             ),
