@@ -20,7 +20,8 @@ class MarkPattern:
     tells: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+# One object for all: comparing or hashing its tables each time would cost more than their use.
+@dataclass(frozen=True, slots=True, eq=False)
 class SamenessRules:
     """Marks that titles wear, and how alike titles and texts must be to count as the same."""
 

@@ -51,7 +51,7 @@ class Pattern:
         return compiled(self.source)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # hashed as a key of a cache
 class Assignment:
     """The keys whose values are judged, and what a harmless value looks like."""
 

@@ -59,6 +59,7 @@ class Title:
         return " ".join(self.words if self.ordered else sorted(set(self.words)))
 
 
+@functools.lru_cache(maxsize=1024)
 def title(name: str, rules: SamenessRules) -> Title:
     """Take the marks off a title, to a fixpoint."""
     marks = _compiled(rules)

@@ -220,7 +220,7 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             at=desk.at,
             resolves=planned.resolves,
         )
-        current = _index(vault, committed.written)
+        current = _index(vault, committed.written, committed)
         for proof in planned.proofs:
             vault.tokens.spend(proof)
     return Receipt(committed.event, planned.changes, index_current=current)
@@ -241,9 +241,10 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
             "the vault's Memory folder isn't there",
             hint="Mount the folder, or run `keepm setup` to make a new vault there.",
         )
-    # Slots are looked up in the index: it must have seen every file and every event. The long
-    # look comes before the lock, the short one after it.
-    sync.require_complete(vault)
+    # Slots are looked up in the index: it must have seen every file and every event. The first
+    # look, which may be long, comes before the lock, the short one after it.
+    if vault.progress.ended is None:
+        sync.require_complete(vault)
     with lock.hold(
         vault.root.paths,
         surface=caller.surface,
@@ -287,9 +288,13 @@ def draft(
     )
 
 
-def _index(vault: Vault, written: Mapping[str, Checksum | None]) -> bool:
+def _index(
+    vault: Vault,
+    written: Mapping[str, Checksum | None],
+    committed: transaction.Commit | None = None,
+) -> bool:
     try:
-        sync.take_up(vault, written)
+        sync.take_up(vault, written, committed)
     except KeepMError:
         # The change stands; the ledger is longer than the index remembers, so the next
         # retrieval looks at the files.

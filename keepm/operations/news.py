@@ -11,6 +11,7 @@ from keepm.index.versions import VersionRow
 from keepm.operations.vault import Vault
 from keepm.store import ledger
 from keepm.store.event import LedgerEvent
+from keepm.store.transaction import Appended
 
 WITHOUT_VERSIONS = frozenset({"gc", "ledger_accept"})
 """Operations whose events put no document's version anywhere."""
@@ -44,6 +45,16 @@ def read(vault: Vault) -> News:
     marks = {versions.mark(writer): str(offset) for writer, offset in reached.items()}
     events = list(events)
     return News(tuple(_rows(events)), tuple(_rulings(events)), marks, anew)
+
+
+def of(vault: Vault, event: LedgerEvent, appended: Appended) -> News | None:
+    """Return what a commit told, without reading it again; None if it isn't all that is new."""
+    mark = versions.mark(vault.root.writer_id)
+    known = int(vault.database.get_meta(mark) or 0)
+    if known != appended.before.size_bytes or not appended.after.size_bytes:
+        return None
+    marks = {mark: str(appended.after.size_bytes)}
+    return News(tuple(_rows([event])), tuple(_rulings([event])), marks)
 
 
 def _rows(events: Iterable[LedgerEvent]) -> Iterator[VersionRow]:

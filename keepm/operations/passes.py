@@ -21,6 +21,7 @@ from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import reader
 from keepm.store.reader import FileState, Skipped
+from keepm.store.transaction import Commit
 
 _PAUSE_SECONDS = 0.0003  # after each file of a deep pass: threads that answer go first
 
@@ -224,13 +225,15 @@ def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
     _settle_copies(vault)
 
 
-def take_up(vault: Vault, paths: Iterable[str]) -> None:
+def take_up(vault: Vault, paths: Iterable[str], committed: Commit | None = None) -> None:
     """Bring the index up to what a mutation wrote, its ledger event included.
 
-    The caller holds the vault's lock: only then are these paths all that the ledger's news is
-    about, and the next retrieval needn't look at the whole vault.
+    `committed` is the commit that wrote these paths, if it was made just now. The caller holds
+    the vault's lock: only then are these paths all that the ledger's news is about, and the next
+    retrieval needn't look at the whole vault.
     """
-    told = news.read(vault)
+    told = news.of(vault, committed.event, committed.appended) if committed else None
+    told = told or news.read(vault)
     batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns())
     writing.apply(
         vault.database,
@@ -245,4 +248,4 @@ def take_up(vault: Vault, paths: Iterable[str]) -> None:
     )
     _settle_copies(vault)
     if told.marks:
-        anchoring.advance(vault)
+        anchoring.advance(vault, committed.appended if committed else None)

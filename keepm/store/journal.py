@@ -8,7 +8,6 @@ the commit point.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
@@ -109,7 +108,11 @@ class Intent:
             "format": _FORMAT,
             "id": self.id,
             "writer": self.writer_id,
-            "files": [dataclasses.asdict(file) for file in self.files],
+            "files": [
+                # Not `asdict`, which copies each text.
+                {"path": f.path, "to": f.to, "before": f.before, "after": f.after}
+                for f in self.files
+            ],
             "event": self.event.as_record(),
         }
 

@@ -26,7 +26,7 @@ from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
 from keepm.store.changes import Change, ChangeSet, Create, Delete, Move
 from keepm.store.disk import failed, reporting
-from keepm.store.event import Digests, EventDraft, LedgerEvent
+from keepm.store.event import Digests, EventDraft, Head, LedgerEvent
 from keepm.store.finishing import finish, version
 from keepm.store.journal import FileIntent, Intent
 from keepm.store.ledger import Tail
@@ -36,11 +36,20 @@ from keepm.store.root import initialise as initialise
 
 
 @dataclass(frozen=True, slots=True)
+class Appended:
+    """How this writer's ledger ended before and after an event was appended."""
+
+    before: Head
+    after: Head
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """A change that stands: its event, and for each path its new checksum, None where it left."""
 
     event: LedgerEvent
     written: Mapping[str, Checksum | None]
+    appended: Appended
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,14 @@ def commit(
         written[file.path] = None
         if file.after is not None:
             written[file.target] = Checksum(file.after)
-    return Commit(event, written)
+    return Commit(event, written, _appended(last, event))
+
+
+def _appended(last: Tail, event: LedgerEvent) -> Appended:
+    # What was torn is completed, or closed with a newline: then the size is not certain, and
+    # nobody takes an end for known that has none.
+    size = 0 if last.torn else last.head.size_bytes + len(event.line())
+    return Appended(last.head, Head(event.sequence, event.hash, size))
 
 
 def _is_ours(path: str) -> bool:
