@@ -7,11 +7,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence, Set
 
 from keepm.index.analysis import Term
-from keepm.index.frequencies import Frequency
 
 
 def weights(
-    terms: Sequence[Term], frequencies: Mapping[str, Frequency], notes: int
+    terms: Sequence[Term], frequencies: Mapping[str, int], notes: int
 ) -> dict[str, float]:
     """Return each token's rarity among the notes in sight.
 
@@ -20,9 +19,9 @@ def weights(
     """
     found: dict[str, float] = {}
     for term in terms:
-        straddles = any(frequencies[pair].seen for pair in term.beside if pair in frequencies)
+        straddles = any(frequencies.get(pair) for pair in term.beside)
         for token in term.tokens:
-            count = frequencies[token].seen
+            count = frequencies[token]
             if straddles and not count:
                 found[token] = 0.0
             else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from keepm.index import rows
 from keepm.model.memory import Visibility
@@ -19,14 +18,6 @@ Tally = Counter[tuple[str, str]]
 """How many notes hold a term, by term and scope key."""
 
 _AT_ONCE = 500  # parameters of one statement; SQLite takes at least 999
-
-
-@dataclass(frozen=True, slots=True)
-class Frequency:
-    """In how many notes a term stands: `seen` of those visible, `total` of the whole vault."""
-
-    seen: int = 0
-    total: int = 0
 
 
 def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
@@ -79,17 +70,17 @@ def beginning_with(
 
 def of(
     connection: sqlite3.Connection, terms: Iterable[str], visibility: Visibility
-) -> dict[str, Frequency]:
-    """Return how frequent each of these terms is; those that no note holds are left out."""
+) -> dict[str, int]:
+    """Return in how many visible notes each of these terms stands; other terms are left out."""
     seen, values = rows.visible("scope", visibility)
     wanted = sorted(set(terms))
-    found: dict[str, Frequency] = {}
+    found: dict[str, int] = {}
     for start in range(0, len(wanted), _AT_ONCE):
         among, more = rows.one_of("term", wanted[start : start + _AT_ONCE])
-        for term, own, total in connection.execute(
-            f"SELECT term, sum(CASE WHEN {seen} THEN notes ELSE 0 END), sum(notes)"  # noqa: S608
-            f" FROM frequencies WHERE {among} GROUP BY term",
-            [*values, *more],
+        for term, count in connection.execute(
+            f"SELECT term, sum(notes) FROM frequencies"  # noqa: S608
+            f" WHERE {among} AND {seen} GROUP BY term",
+            [*more, *values],
         ):
-            found[term] = Frequency(own, total)
+            found[term] = count
     return found

@@ -17,7 +17,6 @@ from functools import lru_cache
 from keepm.index import frequencies, rows, stopwords
 from keepm.index.analysis import for_index, spelt_words
 from keepm.index.database import Database
-from keepm.index.frequencies import Frequency
 from keepm.model import parameters
 from keepm.model.memory import Claim, Visibility
 
@@ -229,7 +228,7 @@ class _Rarity:
         unknown = [term for term in terms if term not in self._seen]
         if unknown:
             found = frequencies.of(self._connection, unknown, self._visibility)
-            self._seen.update((term, found.get(term, Frequency()).seen) for term in unknown)
+            self._seen.update((term, found.get(term, 0)) for term in unknown)
 
 
 # ---- notes -----------------------------------------------------------------------------------

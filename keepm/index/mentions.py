@@ -129,7 +129,7 @@ def _telling(connection: sqlite3.Connection, key: str, visibility: Visibility) -
         return True
     terms = set(spelt_words(key).values()) or {key}
     found = frequencies.of(connection, terms, visibility)
-    return all(term not in found or found[term].seen <= _RARE for term in terms)
+    return all(term not in found or found[term] <= _RARE for term in terms)
 
 
 def _notes(connection: sqlite3.Connection, key: str, visibility: Visibility) -> list[NoteRow]:

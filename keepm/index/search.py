@@ -17,7 +17,6 @@ from keepm.index import frequencies as index_frequencies
 from keepm.index.analysis import Places, Term, query_terms
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
-from keepm.index.frequencies import Frequency
 from keepm.index.rows import NoteRow as NoteRow
 from keepm.index.rows import Parameters
 from keepm.model import identity
@@ -195,38 +194,36 @@ def _exact(
 
 def _frequencies(
     connection: sqlite3.Connection, terms: Sequence[Term], visibility: Visibility
-) -> dict[str, Frequency]:
-    """Return how frequent each token of the terms is; the unknown ones too."""
+) -> dict[str, int]:
+    """Return in how many notes in sight each token of the terms stands; the unknown ones too."""
     tokens = {token for term in terms for token in term.tokens}
     known = index_frequencies.of(connection, tokens, visibility)
-    return {token: known.get(token, Frequency()) for token in tokens}
+    return {token: known.get(token, 0) for token in tokens}
 
 
-def _completing(terms: Sequence[Term], frequencies: Mapping[str, Frequency]) -> list[Term]:
+def _completing(terms: Sequence[Term], frequencies: Mapping[str, int]) -> list[Term]:
     """Keep a beginning only where no note in sight holds it as a word of its own."""
     return [
         replace(
             term,
-            prefixes=tuple(p for p in term.prefixes if not (p[1] and frequencies[p[1]].seen)),
+            prefixes=tuple(p for p in term.prefixes if not (p[1] and frequencies[p[1]])),
         )
         for term in terms
     ]
 
 
-def _match(terms: Sequence[Term], frequencies: Mapping[str, Frequency]) -> str:
+def _match(terms: Sequence[Term], frequencies: Mapping[str, int]) -> str:
     """Return the FTS5 expression for the terms, empty when nothing can be found.
 
     The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
     token holds one.
     """
-    known = {f'"{token}"': found for token, found in frequencies.items() if found.seen}
-    beginnings = {
-        f'"{beginning}"*': Frequency() for term in terms for beginning, _ in term.prefixes
-    }
+    known = {f'"{token}"': seen for token, seen in frequencies.items() if seen}
+    beginnings = {f'"{beginning}"*': 0 for term in terms for beginning, _ in term.prefixes}
     return _expression({**known, **beginnings})
 
 
-def _expression(frequencies: Mapping[str, Frequency]) -> str:
+def _expression(frequencies: Mapping[str, int]) -> str:
     """Require the rarest phrases and let common ones only score, so that a common word doesn't
     make every note a candidate.
 
@@ -236,10 +233,10 @@ def _expression(frequencies: Mapping[str, Frequency]) -> str:
     """
     rare: list[str] = []
     rows_sum = 0
-    ordered = sorted(frequencies, key=lambda phrase: (frequencies[phrase].seen, phrase))
+    ordered = sorted(frequencies, key=lambda phrase: (frequencies[phrase], phrase))
     for phrase in ordered:
-        rows_sum += frequencies[phrase].seen
-        if rare and frequencies[phrase].seen and rows_sum > _LEAD_ROWS:
+        rows_sum += frequencies[phrase]
+        if rare and frequencies[phrase] and rows_sum > _LEAD_ROWS:
             break
         rare.append(phrase)
     common = ordered[len(rare) :]

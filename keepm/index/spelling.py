@@ -46,7 +46,7 @@ def suggest(connection: sqlite3.Connection, text: str, sight: Sight) -> tuple[st
     unknown = [
         word
         for word, term in words.items()
-        if _SHORTEST <= len(word) <= _LONGEST and not (term in known and known[term].seen)
+        if _SHORTEST <= len(word) <= _LONGEST and term not in known
     ]
     found: dict[str, None] = {}
     for word in unknown[:_MOST_WORDS]:
@@ -74,9 +74,8 @@ def _near_terms(
     """Return the visible terms that may stand for a word spelt nearly so, the likeliest first."""
     stems = {term_of(other) for other in _one_off(word)}
     near = {
-        term: (1, -found.seen)
-        for term, found in frequencies.of(connection, stems, visibility).items()
-        if found.seen
+        term: (1, -count)
+        for term, count in frequencies.of(connection, stems, visibility).items()
     }
     if most > 1:
         alike = frequencies.beginning_with(
