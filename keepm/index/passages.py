@@ -43,7 +43,7 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     end = max(limit - len(MARK), 0)
-    while end > 0 and _joined(text, end):
+    while end > 0 and joined(text, end):
         end -= 1
     kept = text[:end].rstrip()
     blank = kept.rfind(" ", max(len(kept) - 20, 0))
@@ -52,7 +52,7 @@ def cut(text: str, limit: int) -> str:
     return kept + MARK
 
 
-def _joined(text: str, position: int) -> bool:
+def joined(text: str, position: int) -> bool:
     """Tell whether the characters on both sides of a position are one to the reader."""
     before, here = text[position - 1], text[position]
     if unicodedata.category(here) in ("Mn", "Me", "Mc") or here in (_ZWJ, "\u200c"):
@@ -111,6 +111,6 @@ def _sentence_start(text: str, position: int) -> int:
     near = position - _CONTEXT
     blank = text.find(" ", near, position)
     near = blank + 1 if blank >= 0 else near
-    while near > 0 and _joined(text, near):
+    while near > 0 and joined(text, near):
         near -= 1
     return near

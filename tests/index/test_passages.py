@@ -41,6 +41,7 @@ def test_a_passage_is_found_deep_in_a_text_without_blanks() -> None:
 
 @pytest.mark.parametrize("limit", range(1, 60))
 def test_a_cut_parts_no_character(limit: int) -> None:
+    """Case 19."""
     family, flag, accent, thumb = "👩‍👩‍👧", "🇩🇪", "e\u0301", "👍🏽"
     text = f"{family}{flag}{accent}{thumb}한" * 12
     cut = passages.cut(text, limit)

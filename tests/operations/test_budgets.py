@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -184,3 +185,18 @@ def test_one_note_with_endless_words_crowds_out_no_other(vault: Vault, machine: 
     assert compact(retrieval.links(vault, "m")) < 1000
     told = context.context(vault, query="goodword")
     assert {"n0", "n1", "n2", "n3", "n4"} <= {item.name for item in told.items}
+
+
+def test_an_excerpt_parts_no_character() -> None:
+    """Case 19: families, flags and accents in a row, cut after each length."""
+    case = Path(__file__).parents[1] / "cases/19-truncate-graphemes/long.md"
+    text = case.read_text("utf-8").split("\n", 2)[2]
+    whole = set(re.findall("(?:👩\u200d){2}👧\u200d👦|🇳🇴|é|e\u0301|中|\n", text))
+    for room in range(2, 201):
+        cut = answers.excerpt(text, room)
+        assert len(cut) <= room and cut.endswith("…")
+        left = cut[:-1]
+        assert text.startswith(left)
+        for each in sorted(whole, key=len, reverse=True):
+            left = left.replace(each, "")
+        assert left == "", (room, cut)
