@@ -74,7 +74,7 @@ def paths_named(db: Database, stem: str, scope: Scope) -> list[str]:
 
     The handle of a file's name folds more than any file system does: compare what comes back.
     """
-    with db.reading() as connection:
+    with db.asking() as connection:
         found = connection.execute(
             "SELECT DISTINCT n.path FROM handles AS h JOIN all_notes AS n USING (number)"
             " WHERE h.scope = ? AND h.key = ?",
@@ -101,7 +101,7 @@ def is_shown(db: Database, path: str, visibility: Visibility) -> bool:
         f"SELECT 1 FROM {table} WHERE path = ? AND {seen}"  # noqa: S608
         for table in tables
     )
-    with db.reading() as connection:
+    with db.asking() as connection:
         found = connection.execute(union, [rows.storable(path), *values] * len(tables))
         return found.fetchone() is not None
 
@@ -354,7 +354,7 @@ def _handoffs(
 
 
 def _notes(db: Database, statement: str, values: Parameters) -> list[NoteRow]:
-    with db.reading() as connection:
+    with db.asking() as connection:
         return [rows.note(row) for row in connection.execute(statement, values)]
 
 

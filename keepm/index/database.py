@@ -115,12 +115,13 @@ class Database:
         Raises:
             IndexUnavailable: the file is damaged (`damaged` in the details), busy or closed.
         """
-        with self._lent() as connection:
+        with self.asking() as connection:
             connection.execute("BEGIN")
             yield connection
 
     @contextmanager
-    def _lent(self) -> Iterator[sqlite3.Connection]:
+    def asking(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for one statement, a transaction of its own; raises as `reading`."""
         with _translated():
             connection, file = self._take()
             try:
@@ -148,7 +149,7 @@ class Database:
 
     def get_meta(self, key: str) -> str | None:
         """Return a value that a batch stored."""
-        with self._lent() as connection:  # one statement is a transaction of its own
+        with self.asking() as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 

@@ -47,7 +47,7 @@ def strike(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
 
 def pending(db: Database, limit: int = -1) -> list[HandEdit]:
     """Return what is not on record yet."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         rows = connection.execute(
             "SELECT path, before, document_id, review FROM hand_edits ORDER BY path LIMIT ?",
             (limit,),

@@ -65,7 +65,7 @@ def all_of(db: Database, ruling: str) -> list[RulingRow]:
 
 def has_any(db: Database, ruling: str) -> bool:
     """Tell whether a ruling of this sort was ever made."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         found = connection.execute("SELECT 1 FROM rulings WHERE ruling = ? LIMIT 1", [ruling])
         return found.fetchone() is not None
 

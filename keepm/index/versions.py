@@ -54,7 +54,7 @@ def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: b
 
 def marks(db: Database) -> dict[str, int]:
     """Return how much of each writer's ledger the index knows, in bytes."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         # A range and not GLOB: SQLite would plan a pattern that is a parameter anew each time.
         rows = connection.execute(
             "SELECT key, value FROM meta WHERE key >= ? AND key < ?", (_MARK, _BEHIND_MARKS)
@@ -70,12 +70,13 @@ def mark(writer: str) -> str:
 def channel_of(db: Database, checksum: str) -> str | None:
     """Return the channel that let exactly these bytes in, or nothing.
 
-    A move (to the trash, say) puts no new version in place and approves nothing.
+    A move (to the trash, say) puts no new version in place and approves nothing, and an undo
+    merely brings back what some other event let in.
     """
-    with db.reading() as connection:
+    with db.asking() as connection:
         row = connection.execute(
             "SELECT channel FROM versions WHERE new = ? AND channel IS NOT NULL"
-            " AND old IS NOT new ORDER BY time DESC, sequence DESC, position DESC LIMIT 1",
+            " AND old IS NOT new AND operation <> 'undo' ORDER BY time DESC, sequence DESC, position DESC LIMIT 1",
             (checksum,),
         ).fetchone()
     return None if row is None else str(row[0])
@@ -83,17 +84,17 @@ def channel_of(db: Database, checksum: str) -> str | None:
 
 def channels(db: Database) -> dict[str, str]:
     """Return for each version that an event let in the channel, as `channel_of` tells it."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         rows = connection.execute(
             "SELECT new, channel FROM versions WHERE channel IS NOT NULL AND new IS NOT NULL"
-            " AND old IS NOT new ORDER BY time, sequence, position"
+            " AND old IS NOT new AND operation <> 'undo' ORDER BY time, sequence, position"
         ).fetchall()
     return dict(rows)
 
 
 def spans(db: Database) -> dict[str, tuple[str, str]]:
     """Return the times of the first and the last event about each object."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         rows = connection.execute(
             "SELECT object_id, min(time), max(time) FROM versions GROUP BY object_id"
         ).fetchall()
@@ -102,7 +103,7 @@ def spans(db: Database) -> dict[str, tuple[str, str]]:
 
 def let_by_since(db: Database, time: str) -> int:
     """Count the events after a time that let something by although it resembled another."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         (count,) = connection.execute(
             "SELECT count(DISTINCT transaction_id) FROM versions"
             " WHERE similar_to <> '' AND time > ?",
@@ -113,7 +114,7 @@ def let_by_since(db: Database, time: str) -> int:
 
 def let_by(db: Database, object_id: str) -> frozenset[str]:
     """Return the ids that events let this object resemble."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         found = connection.execute(
             "SELECT similar_to FROM versions WHERE object_id = ? AND similar_to <> ''",
             (object_id,),
@@ -123,7 +124,7 @@ def let_by(db: Database, object_id: str) -> frozenset[str]:
 
 def is_empty(db: Database) -> bool:
     """Tell whether no ledger names any version."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         return connection.execute("SELECT 1 FROM versions LIMIT 1").fetchone() is None
 
 
@@ -184,7 +185,7 @@ def scopes(db: Database, digest: str) -> set[str]:
 
     An undo can reach over several scopes and brings back what was there: it says nothing here.
     """
-    with db.reading() as connection:
+    with db.asking() as connection:
         rows = connection.execute(
             "SELECT DISTINCT scope FROM versions WHERE new = ? AND operation <> 'undo'", (digest,)
         ).fetchall()
@@ -193,7 +194,7 @@ def scopes(db: Database, digest: str) -> set[str]:
 
 def last_named(db: Database) -> dict[str, str]:
     """Return for each version the time of the last event that names it."""
-    with db.reading() as connection:
+    with db.asking() as connection:
         rows = connection.execute(
             "SELECT digest, max(time) FROM (SELECT new AS digest, time FROM versions"
             " UNION ALL SELECT old, time FROM versions) WHERE digest IS NOT NULL GROUP BY digest"
@@ -202,7 +203,7 @@ def last_named(db: Database) -> dict[str, str]:
 
 
 def _one(db: Database, condition: str, values: tuple[str | int, ...]) -> VersionRow | None:
-    with db.reading() as connection:
+    with db.asking() as connection:
         row = connection.execute(
             f"SELECT {_COLUMNS} FROM versions WHERE {condition} {_NEWEST_FIRST} LIMIT 1",  # noqa: S608 - our own words
             values,

@@ -56,7 +56,9 @@ def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
         return Outcome(intent.event, strange)
     durable: set[str] = set()
     for number, (file, standing) in enumerate(zip(intent.files, standings, strict=True)):
-        if not _apply(root, intent, number, standing, durable):
+        if standing is not _Standing.DONE and not _apply(
+            root, intent, number, standing, durable, fresh=last is not None
+        ):
             return Outcome(intent.event, (file.target,), begun=number > 0 or file.to is not None)
     for folder in sorted({_folder(path) for path in intent.touched} - durable):
         root.disk.sync_folder(root.paths.locate(folder))
@@ -95,14 +97,21 @@ def _close(root: Root, intent: Intent, event: LedgerEvent) -> Outcome:
     return Outcome(event)
 
 
-def _apply(root: Root, intent: Intent, number: int, standing: _Standing, durable: set[str]) -> bool:
+def _apply(
+    root: Root,
+    intent: Intent,
+    number: int,
+    standing: _Standing,
+    durable: set[str],
+    *,
+    fresh: bool,
+) -> bool:
     """Bring one file to its new version; tell whether no stranger's version was in the way.
 
-    `durable` are the folders that were synced since this record last changed them.
+    `durable` are the folders that were synced since this record last changed them. What is
+    `fresh` was staged just now by this very call.
     """
     file = intent.files[number]
-    if standing is _Standing.DONE:
-        return True
     if file.after is None:
         if version(root, file.path) != file.before:
             return False
@@ -110,7 +119,7 @@ def _apply(root: Root, intent: Intent, number: int, standing: _Standing, durable
         durable.discard(_folder(file.path))
         return True
     if standing is _Standing.UNTOUCHED:
-        staged = _staged(root, intent, number)
+        staged = intent.staged(root, number) if fresh else _staged(root, intent, number)
         if staged is None or not _place(root, file, staged):
             return False
         durable.discard(_folder(file.target))
@@ -140,8 +149,14 @@ def _place(root: Root, file: FileIntent, staged: Path) -> bool:
             return False
         root.disk.rename_over(staged, target)
         return True
-    if version(root, file.target) == _EMPTY:
-        root.disk.unlink(target)  # the empty file with which `rename_new` took the name
+    try:
+        root.disk.rename_new(staged, target)
+        return True
+    except FileExistsError:
+        if version(root, file.target) != _EMPTY:
+            return False
+    # The empty file with which an earlier `rename_new` took the name.
+    root.disk.unlink(target)
     try:
         root.disk.rename_new(staged, target)
     except FileExistsError:
