@@ -80,6 +80,7 @@ USERS: tuple[Mapping[str, bytes], ...] = (
 def test_removing_restores_the_tree_byte_for_byte(
     tmp_path: Path, files: Mapping[str, bytes]
 ) -> None:
+    """Fault 64: nothing took it out again."""
     fill(tmp_path, files)
     before = tree(tmp_path)
 

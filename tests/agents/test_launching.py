@@ -41,6 +41,7 @@ def test_the_script_of_a_lasting_environment_comes_first(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("mark", ["CACHEDIR.TAG", None])
 def test_a_tool_runners_cache_does_not_last(tmp_path: Path, mark: str | None) -> None:
+    """Fault 63: each session began in a cache that may be empty by then."""
     cache = tmp_path / ("uv-cache" if mark else ".cache")
     script(cache / "archive" / "x" / "bin")
     if mark:

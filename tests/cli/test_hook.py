@@ -87,6 +87,7 @@ def session(home: Path, source: str = "startup", **more: str) -> dict[str, str]:
 
 
 def test_a_session_begins_with_what_matters(vault: Vault, home: Path) -> None:
+    """Fault 62: a fixed sentence, and neither pinned notes nor handoff."""
     note(vault, "build-command", description="How to build {everything}")
     note(vault, "not-pinned", pinned=False)
     suggestion = Suggestion(
@@ -214,6 +215,7 @@ def test_the_projects_language_is_spoken(vault: Vault, home: Path) -> None:
 
 @pytest.mark.parametrize("active", [True, False])
 def test_the_end_of_a_turn_is_left_alone(home: Path, active: bool) -> None:
+    """Fault 62: each first stop cost one more turn of the model."""
     done = call(home, "stop", {"hook_event_name": "Stop", "stop_hook_active": active})
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -38,6 +38,7 @@ def deleted(vault: Vault, name: str = "build-command") -> None:
 
 
 def test_old_trash_goes_and_young_trash_stays(machine: Machine, vault: Vault) -> None:
+    """Fault 13: gc, of all changes, left no event."""
     deleted(vault)
     (old,) = restoring.listing(vault)
     machine.clock.forward(days=31)

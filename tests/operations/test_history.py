@@ -30,6 +30,7 @@ def body(vault: Vault, digest: str) -> str:
 
 
 def test_versions_are_listed_newest_first(machine: Machine, vault: Vault) -> None:
+    """Fault 6: a text that was updated over could not be had again."""
     first = memories.create(vault, AGENT, claim()).document
     machine.clock.forward(seconds=60)
     second = change(vault, body="Second.\n")

@@ -353,6 +353,7 @@ def test_the_declaration_comes_before_remote_and_folder(work: Path, home: Path) 
 
 
 def test_without_remote_the_top_folders_name_is_proposed(work: Path, home: Path) -> None:
+    """Faults 19 and 20: names in any script, and never the sub-folder one happens to be in."""
     (git.repository(work / "проект") / "sub").mkdir()
     (work / "我的 项目").mkdir()
 

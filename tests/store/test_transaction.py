@@ -186,6 +186,7 @@ def test_permissions_of_a_replaced_note_stay(real: Root) -> None:
 
 
 def test_records_are_private_and_name_no_place_of_this_machine(real: Root) -> None:
+    """Fault 13: the audit file was for everybody to read."""
     crashed(real, (Create(NOTE, NEW),), at="write_at")
     records = [p for p in real.paths.records.rglob("*") if p.is_file()]
     support.apply(real, Create(OTHER, NEW), "t2")

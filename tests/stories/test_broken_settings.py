@@ -21,6 +21,7 @@ BROKEN = {
 def test_a_broken_settings_file_is_told_by_every_tool_until_it_is_mended(
     tmp_path: Path, sort: str
 ) -> None:
+    """Fault 47: the bare message of the parser, and no way on."""
     machine = Machine(tmp_path)
     project = machine.project("widgets")
     sound = (tmp_path / "config.toml").read_bytes()
