@@ -76,7 +76,8 @@ def channel_of(db: Database, checksum: str) -> str | None:
     with db.asking() as connection:
         row = connection.execute(
             "SELECT channel FROM versions WHERE new = ? AND channel IS NOT NULL"
-            " AND old IS NOT new AND operation <> 'undo' ORDER BY time DESC, sequence DESC, position DESC LIMIT 1",
+            " AND old IS NOT new AND operation <> 'undo'"
+            " ORDER BY time DESC, sequence DESC, position DESC LIMIT 1",
             (checksum,),
         ).fetchone()
     return None if row is None else str(row[0])

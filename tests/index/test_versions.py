@@ -96,6 +96,16 @@ def test_the_last_channel_counts_and_a_move_approves_nothing(db: Database) -> No
     assert versions.channel_of(db, "b") is None
 
 
+def test_an_undo_gives_back_the_channel_too(db: Database) -> None:
+    undo = dataclasses.replace(row(3, "b", "a", channel="owner-cli"), operation="undo")
+    unseen = dataclasses.replace(row(5, "d", "c", channel="owner-cli"), operation="undo")
+    writing.apply(db, Batch(versions=(row(1, None, "a"), row(2, "a", "b"), undo, unseen)))
+
+    assert versions.channel_of(db, "a") == "relayed"
+    assert versions.channel_of(db, "c") is None
+    assert versions.channels(db) == {"a": "relayed", "b": "relayed"}
+
+
 def test_telling_anew_forgets_what_was_told(db: Database) -> None:
     told(db, (None, "a"))
     writing.apply(db, Batch(meta={versions.mark("w"): "7"}))

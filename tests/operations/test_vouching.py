@@ -8,7 +8,8 @@ import pytest
 
 from keepm.errors import ApprovalRequired, ChecksumMismatch, WrongState
 from keepm.model.approval import Channel
-from keepm.operations import memories, vouching
+from keepm.operations import memories, undoing, vouching
+from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Caller, Vault
 from tests.operations.support import AGENT, Machine, claim, edit, events, proof
 
@@ -17,6 +18,11 @@ OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 
 def channel(vault: Vault, name: str) -> str:
     return memories.read(vault, name, max_chars=100).approved_via
+
+
+def undo(vault: Vault) -> None:
+    plan = undoing.plan(vault, OWNER, UndoRequest())
+    undoing.undo(vault, OWNER, UndoRequest(), digest=plan.digest)
 
 
 def test_a_note_on_an_agents_word_is_listed_until_the_owner_confirms_it(vault: Vault) -> None:
@@ -52,6 +58,21 @@ def test_a_confirmation_needs_a_persons_own_act_on_the_bytes_shown(
         vouching.confirm(vault, OWNER, review)
     assert [event.operation for event in events(vault)][:1] == ["create"]
     assert "confirm" not in {event.operation for event in events(vault)}
+
+
+def test_an_undo_vouches_for_nothing_and_takes_a_confirmation_back(vault: Vault) -> None:
+    made = memories.create(vault, AGENT, claim()).document
+    memories.update(
+        vault, AGENT, made.content.id, edit(body="Else.\n"), proof(vault, made.content.id)
+    )
+    undo(vault)
+    assert channel(vault, "build-command") == "relayed"
+    (row,) = vouching.relayed(vault)
+
+    vouching.confirm(vault, OWNER, vouching.look(vault, row.id))
+    undo(vault)
+    assert channel(vault, "build-command") == "relayed"
+    assert [each.id for each in vouching.relayed(vault)] == [row.id]
 
 
 def test_an_agents_later_change_stands_on_its_word_again(vault: Vault) -> None:
