@@ -22,9 +22,12 @@ from keepm.model.memory import Claim
 
 _FORM = "1"
 
+# What merely forms text; an unknown word between angle brackets (`<branch>`) is a part of it.
 _TAG = re.compile(
-    r"</?(?:b|big|br|code|del|div|em|font|i|ins|kbd|li|mark|ol|p|s|small|span|strong|sub|sup|u|ul)"
-    r"(?:\s[^<>]*)?/?>",
+    r"</?(?:a|abbr|address|article|aside|b|bdi|big|blockquote|body|br|caption|center|cite|code|col"
+    r"|colgroup|dd|del|details|dfn|div|dl|dt|em|figcaption|figure|font|footer|h[1-6]|header|hr|html"
+    r"|i|ins|kbd|li|main|mark|nav|ol|p|pre|q|rp|rt|ruby|s|samp|section|small|span|strike|strong"
+    r"|sub|summary|sup|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|wbr)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
 # Folding would take ≠ for =, and any dash but ASCII's for a blank.
@@ -37,6 +40,7 @@ _LINE_START = re.compile(
     r"(?:(?:>(?=[\s>])|#{1,6}(?=\s)|[-*+](?=\s)|\[[ x]\](?=\s)|\d{1,3}[.)](?=\s))[^\S\n]*)+",
     re.MULTILINE,
 )
+_FENCE = re.compile(r"^[^\S\n]*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)  # with its language
 _THOUSANDS = re.compile(r"(?<=\d)[,_'](?=\d{3}(?!\d))")
 _LETTER = r"[0-9a-z\u0080-\U0010ffff]"  # of what `_plain` leaves, combining marks included
 _WORD = re.compile(
@@ -51,7 +55,7 @@ _WORD = re.compile(
 def form(text: str, policy: Policy, rules: SamenessRules) -> str:
     """Return what is left of a text without what only restates it; the same of its own form."""
     plain = similarity.folded(html.unescape(_TAG.sub(" ", text)).translate(_SPELT_OUT), rules)
-    text = _prescribed(_parts(policy)).sub("", _LINE_START.sub("", plain))
+    text = _prescribed(_parts(policy)).sub("", _FENCE.sub("", _LINE_START.sub("", plain)))
     return "".join(_joined(_plain(_THOUSANDS.sub("", text)))) or "".join(plain.split())
 
 
