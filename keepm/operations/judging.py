@@ -76,11 +76,9 @@ def tell_apart(
         InvalidInput: they are one, or one is a proposal where only notes can be meant.
         WrongState: that was ruled already.
     """
-    made = ""
+    about: list[Subject] = []
 
     def plan(desk: Desk) -> Plan:
-        nonlocal made
-        made = desk.transaction_id
         one, other = (_document(vault, kind, each) for each in identifiers)
         if one.id == other.id:
             problem = Problem("B", "is the same document as A")
@@ -88,6 +86,7 @@ def tell_apart(
         pair = verdict.pair(one.said, other.said)
         if pair in verdicts.ruled_pairs(vault, kind, [pair]):
             raise WrongState("that was ruled already", hint="`keepm verdict list` lists it.")
+        about[:] = (Subject(each.id, _name(vault, each.id)) for each in (one, other))
         # A project's note is nobody else's business; nor is what was ruled about it.
         scope = next((each.scope for each in (one, other) if each.scope != GLOBAL), GLOBAL)
         return Plan(
@@ -103,8 +102,18 @@ def tell_apart(
             ),
         )
 
-    mutate(vault, caller, plan)
-    return next(each for each in standing(vault) if each.id == made)
+    event = mutate(vault, caller, plan).event
+    # Told from the event: to read it back could fail, and what was done would seem refused.
+    return StandingVerdict(
+        id=event.transaction_id,
+        kind=kind,
+        time=event.time,
+        channel=event.channel or "",
+        scope=Scope.from_key(event.scope),
+        about=tuple(about),
+        reason="",
+        applies=True,
+    )
 
 
 def lift(vault: Vault, caller: Caller, beginning: str) -> list[StandingVerdict]:

@@ -1,6 +1,6 @@
 """Whatever call dies or fails while the owner's commands work: all old or all new, on record.
 
-Case 50, for undo, restore, gc, repair and the recording of hand edits, through operations: every
+Case 50, for what the owner does and for the recording of hand edits, through operations: every
 disk call of each is met with every fault, then the vault is opened afresh.
 """
 
@@ -20,19 +20,26 @@ from keepm.index import writing
 from keepm.model.proposal import TargetAction
 from keepm.operations import (
     cleaning,
+    edits,
     inbox,
+    judging,
     memories,
+    mending,
     promotion,
+    quarantining,
     recording,
     repairing,
     restoring,
     reviewing,
     sync,
     undoing,
+    verdicts,
     vouching,
 )
 from keepm.operations.cleaning import CleanRequest
+from keepm.operations.edits import EditReview
 from keepm.operations.inbox import Suggestion
+from keepm.operations.quarantining import QuarantineRequest
 from keepm.operations.repairing import Keep
 from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Caller, Vault
@@ -41,11 +48,12 @@ from keepm.store import ledger
 from keepm.tokens import WriteProof
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
 from tests.operations import test_repairing
-from tests.operations.support import AGENT, Machine, claim, edit, proof
+from tests.operations.support import AGENT, HAND_MADE, Machine, claim, edit, proof
 from tests.operations.test_repairing import OWNER
 
 SESSION = dataclasses.replace(AGENT, session="s-1")
 Act = Callable[[Vault], object]
+Preparation = Callable[[Machine, Vault], Callable[[Vault], Act]]
 State = dict[str, bytes]
 
 
@@ -54,7 +62,7 @@ class Scenario:
     """`prepare` makes the vault and returns what is then done at every fault."""
 
     operation: str
-    prepare: Callable[[Machine, Vault], Callable[[Vault], Act]]
+    prepare: Preparation
 
 
 def _note(vault: Vault, caller: Caller = AGENT) -> None:
@@ -112,7 +120,7 @@ def _gc(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
     return planned
 
 
-def _repair(keep: Keep, name: str) -> Callable[[Machine, Vault], Callable[[Vault], Act]]:
+def _repair(keep: Keep, name: str) -> Preparation:
     def prepare(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
         memories.create(vault, AGENT, claim())
         inbox.propose(vault, AGENT, Suggestion(claim("idea", body="Mine.\n"), reason="seen"))
@@ -174,7 +182,98 @@ def _discard(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
     return planned
 
 
+def _edited(machine: Machine, vault: Vault) -> EditReview:
+    """Let a hand edit wait for the owner's look."""
+    machine.put("Memory/projects/widgets/build-command.md", HAND_MADE)
+    sync.reconcile(vault)
+    recording.record(vault)
+    return edits.look(vault, "build-command")
+
+
+def _reviewed(decide: Callable[[Vault, Caller, EditReview], object]) -> Preparation:
+    def prepare(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+        memories.create(vault, AGENT, claim())
+        machine.configure({"approval": {"external_edits": "review"}})
+
+        def planned(vault: Vault) -> Act:
+            review = _edited(machine, vault)
+            return lambda broken: decide(broken, OWNER, review)
+
+        return planned
+
+    return prepare
+
+
+def _mend(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    machine.put("Memory/projects/widgets/note.md", "# Title\n\nSome words.\n")
+    sync.reconcile(vault)
+
+    def planned(vault: Vault) -> Act:
+        checksum = mending.plan(vault, OWNER, "note").checksum
+        return lambda broken: mending.mend(
+            broken, OWNER, "note", checksum, confirmed=lambda digest: None
+        )
+
+    return planned
+
+
+def _reject_for_good(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    inbox.propose(vault, AGENT, Suggestion(claim("idea", body="Use pnpm 9, never npm."), "seen"))
+
+    def planned(vault: Vault) -> Act:
+        review = reviewing.look(vault, "idea")
+        return lambda broken: reviewing.reject(broken, OWNER, review)
+
+    return planned
+
+
+def _tell_apart(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    for name in ("one", "other"):
+        memories.create(vault, AGENT, claim(name))
+    pair = ("one", "other")
+    return lambda vault: (
+        lambda broken: judging.tell_apart(broken, OWNER, verdicts.NOT_CONFLICT, pair)
+    )
+
+
+def _lift_verdict(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    _tell_apart(machine, vault)(vault)(vault)
+    (standing,) = judging.standing(vault)
+    return lambda vault: lambda broken: judging.lift(broken, OWNER, standing.id)
+
+
+def _quarantine(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    _note(vault, SESSION)
+    request = QuarantineRequest(session="s-1")
+
+    def planned(vault: Vault) -> Act:
+        digest = quarantining.plan(vault, OWNER, request).digest
+        return lambda broken: quarantining.add(broken, OWNER, request, digest=digest)
+
+    return planned
+
+
+def _lift_quarantine(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
+    _quarantine(machine, vault)(vault)(vault)
+    (listed,) = quarantining.listing(vault)
+    known = listed.standing.transaction_id
+
+    def planned(vault: Vault) -> Act:
+        digest = quarantining.plan_lift(vault, OWNER, known).digest
+        return lambda broken: quarantining.lift(broken, OWNER, known, digest=digest)
+
+    return planned
+
+
 SCENARIOS = {
+    "accept an edit": Scenario("edit_accept", _reviewed(edits.accept)),
+    "put an edit back": Scenario("undo", _reviewed(edits.put_back)),
+    "mend": Scenario("mend", _mend),
+    "reject for good": Scenario("reject", _reject_for_good),
+    "tell two apart": Scenario("verdict", _tell_apart),
+    "lift a verdict": Scenario("verdict_lift", _lift_verdict),
+    "quarantine": Scenario("quarantine", _quarantine),
+    "lift a quarantine": Scenario("quarantine_lift", _lift_quarantine),
     "approve": Scenario("promote", _approve),
     "discard": Scenario("delete", _discard),
     "confirm": Scenario("confirm", _confirm),
@@ -283,8 +382,11 @@ class Stage:
 
 
 FAULTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.TORN, Fault.ENOSPC, Fault.EIO)
-ALWAYS = {(name, Fault.CRASH_BEFORE) for name in SCENARIOS} | {
+TWINS = {"put an edit back", "reject for good", "lift a verdict", "lift a quarantine"}
+"""They take the way of another scenario, so that the campaign's sweep is enough."""
+ALWAYS = {(name, Fault.CRASH_BEFORE) for name in SCENARIOS.keys() - TWINS} | {
     ("undo a promotion", Fault.EIO),
+    ("tell two apart", Fault.EIO),
     ("gc", Fault.ENOSPC),
     ("hand edit", Fault.TORN),
 }
