@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from keepm.index.analysis import Term
 
 
-def weights(
-    terms: Sequence[Term], frequencies: Mapping[str, int], notes: int
-) -> dict[str, float]:
+def weights(terms: Sequence[Term], frequencies: Mapping[str, int], notes: int) -> dict[str, float]:
     """Return each token's rarity among the notes in sight.
 
     A pair of characters that no note holds, beside one that some note holds, most often joins the

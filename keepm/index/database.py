@@ -16,6 +16,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from keepm.errors import IndexUnavailable
+from keepm.index.connection import Connection
 from keepm.index.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
 
 _DAMAGED_KEPT = 2
@@ -267,6 +268,7 @@ def _connect(path: Path, *, mode: str, busy_seconds: float) -> sqlite3.Connectio
         uri=True,
         timeout=busy_seconds,
         isolation_level=None,
+        factory=Connection,
         check_same_thread=False,  # the pool lends a connection to one thread at a time
     )
 

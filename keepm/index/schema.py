@@ -69,6 +69,9 @@ CREATE TABLE all_notes (
 CREATE INDEX notes_by_slot ON all_notes (slot, scope, status);
 CREATE INDEX notes_by_scope ON all_notes (scope, status, standing, withheld_by);
 CREATE INDEX notes_of_scope ON all_notes (scope);  -- by number within it: `index/stretches`
+-- All that decides whether a search may show a note, on few pages.
+CREATE INDEX notes_in_sight ON all_notes
+    (number, scope, status, standing, withheld_by, kind, language);
 CREATE INDEX notes_overtaken ON all_notes (number) WHERE status <> stated;
 CREATE INDEX notes_withheld ON all_notes (path) WHERE withheld_by <> '';
 CREATE VIEW notes AS SELECT * FROM all_notes WHERE withheld_by = '';

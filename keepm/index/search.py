@@ -15,6 +15,7 @@ from typing import Final
 from keepm.index import coverage, passages, rows, spelling, stretches
 from keepm.index import frequencies as index_frequencies
 from keepm.index.analysis import Places, Term, query_terms
+from keepm.index.connection import kept
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
 from keepm.index.rows import NoteRow as NoteRow
@@ -31,6 +32,7 @@ WEAK_COVERAGE: Final = 0.4
 
 _MOST_TERMS = 48
 _LEAD_ROWS = 4000
+_MOST_COMPLETING = 1000  # rows of frequencies that tell how common a beginning is
 _LOOKED_AT = 20  # so many of the best by BM25 are looked at for how much of the query they hold
 _UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _LITTLE = 3  # fewer hits than this call for help with the spelling
@@ -92,13 +94,13 @@ def search(db: Database, query: Query) -> SearchResult:
     """
     text = rows.storable(query.text)
     terms = query_terms(text, limit=_MOST_TERMS)
-    condition, values = _conditions(query)
     with db.reading() as connection:
+        condition, values = _conditions(connection, query)
         searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
         frequencies = _frequencies(connection, terms, query.visibility)
         terms = _completing(terms, frequencies)
-        match = _match(terms, frequencies)
+        match = _match(terms, frequencies, _beginnings(connection, terms, query.visibility))
         weights = coverage.weights(terms, frequencies, searched)
         wanted = max(query.offset + query.limit - len(exact), _LOOKED_AT)
         near, bounds = stretches.within(connection, "terms.rowid", query.visibility)
@@ -140,19 +142,19 @@ def search(db: Database, query: Query) -> SearchResult:
     return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact), meant)
 
 
-def _conditions(query: Query) -> tuple[str, Parameters]:
+def _conditions(connection: sqlite3.Connection, query: Query) -> tuple[str, Parameters]:
     """Return what every note of the result must fulfil (of `notes AS n`)."""
     seen, values = rows.visible("n.scope", query.visibility)
     statuses, more = rows.one_of("n.status", query.statuses)
-    parts = [seen, statuses, "n.standing <> ?"]
+    parts = [seen, statuses, "n.standing <> ?", "n.withheld_by = ''"]
     values = [*values, *more, str(Standing.WITHHELD)]
     if query.scope == "global":
         parts.append("n.scope = ''")
     elif query.scope == "project":
         parts.append("n.scope <> ''")
     elif query.visibility.project_id is not None:
-        parts.append(rows.NOT_SHADOWED)
-        values.append(query.visibility.project_id)
+        parts.append("n.number NOT IN (SELECT value FROM json_each(?))")
+        values.append(rows.shadowed(connection, query.visibility.project_id))
     if query.kind is not None:
         parts.append("n.kind = ?")
         values.append(str(query.kind))
@@ -167,6 +169,11 @@ def _conditions(query: Query) -> tuple[str, Parameters]:
 
 def _searched(connection: sqlite3.Connection, query: Query) -> int:
     """Count the notes a query can see, whatever else it asks for."""
+    key = ("searched", query.visibility, query.statuses)
+    return kept(connection, key, lambda: _count(connection, query))
+
+
+def _count(connection: sqlite3.Connection, query: Query) -> int:
     seen, values = rows.visible("scope", query.visibility)
     statuses, more = rows.one_of("status", query.statuses)
     (count,) = connection.execute(
@@ -212,15 +219,37 @@ def _completing(terms: Sequence[Term], frequencies: Mapping[str, int]) -> list[T
     ]
 
 
-def _match(terms: Sequence[Term], frequencies: Mapping[str, int]) -> str:
+def _beginnings(
+    connection: sqlite3.Connection, terms: Sequence[Term], visibility: Visibility
+) -> dict[str, int]:
+    """Return what words of the query begin with, and how many notes hold words that begin so."""
+    return {
+        beginning: sum(
+            index_frequencies.beginning_with(
+                connection, beginning, visibility, most=_MOST_COMPLETING
+            ).values()
+        )
+        for term in terms
+        for beginning, _ in term.prefixes
+    }
+
+
+def _match(
+    terms: Sequence[Term], frequencies: Mapping[str, int], beginnings: Mapping[str, int]
+) -> str:
     """Return the FTS5 expression for the terms, empty when nothing can be found.
 
     The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
     token holds one.
     """
     known = {f'"{token}"': seen for token, seen in frequencies.items() if seen}
-    beginnings = {f'"{beginning}"*': 0 for term in terms for beginning, _ in term.prefixes}
-    return _expression({**known, **beginnings})
+    begun = {
+        f'"{beginning}"*': 0
+        for beginning, count in beginnings.items()
+        # A common beginning is dear to look up, and tells nothing where a whole word is known.
+        if count <= _LEAD_ROWS or not known
+    }
+    return _expression({**known, **begun})
 
 
 def _expression(frequencies: Mapping[str, int]) -> str:
@@ -270,14 +299,16 @@ def _lexical(
     others = f" AND n.number NOT IN ({', '.join(map(str, without))})" if without else ""
     found = connection.execute(
         "WITH matching AS MATERIALIZED ("  # noqa: S608
-        f"SELECT n.number, bm25(terms, {weights}) AS score, n.scope = '' AS is_global,"
-        " n.name, n.path"
-        # CROSS JOIN: the full text first, then its notes, whatever the planner thinks.
-        " FROM terms CROSS JOIN notes AS n ON n.number = terms.rowid"
+        f"SELECT terms.rowid AS number, bm25(terms, {weights}) AS score FROM terms"
+        # CROSS JOIN: the full text first, then its notes, whatever the planner thinks; and of the
+        # many that are looked at no more than the index tells.
+        " CROSS JOIN all_notes AS n INDEXED BY notes_in_sight ON n.number = terms.rowid"
         f" WHERE terms MATCH ? AND {condition}{others})"
-        " SELECT number, score, (SELECT count(*) FROM matching) FROM matching"
-        " ORDER BY score, is_global, name, path LIMIT ?",
-        [match, *values, limit],
+        " SELECT number, score, (SELECT count(*) FROM matching)"
+        " FROM matching CROSS JOIN notes AS n USING (number)"
+        " WHERE score <= coalesce((SELECT score FROM matching ORDER BY score LIMIT 1 OFFSET ?), 1)"
+        " ORDER BY score, n.scope = '', n.name, n.path LIMIT ?",
+        [match, *values, limit - 1, limit],
     ).fetchall()
     if not found:
         return _Ranked([], 0, 0.0)

@@ -74,8 +74,7 @@ def _near_terms(
     """Return the visible terms that may stand for a word spelt nearly so, the likeliest first."""
     stems = {term_of(other) for other in _one_off(word)}
     near = {
-        term: (1, -count)
-        for term, count in frequencies.of(connection, stems, visibility).items()
+        term: (1, -count) for term, count in frequencies.of(connection, stems, visibility).items()
     }
     if most > 1:
         alike = frequencies.beginning_with(

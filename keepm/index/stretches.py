@@ -34,19 +34,23 @@ def within(
     """Return a condition on a note's number that holds for every note in sight, and few others."""
     if visibility.everything:
         return "1", []
-    scopes = [""] if visibility.project_id is None else ["", visibility.project_id]
-    values: sight.Parameters = []
-    for scope in scopes:
-        values += _bounds(connection, scope)
-    # The sign keeps the planner from asking the full text once for each stretch.
-    return "(" + " OR ".join([f"+{column} BETWEEN ? AND ?"] * len(scopes)) + ")", values
+    scopes = {"", visibility.project_id or ""}
+    bounds = [each for scope in sorted(scopes) if (each := _bounds(connection, scope))]
+    if not bounds:
+        return "0", []
+    # The full text itself takes one pair of bounds; the signs keep the planner from asking it
+    # once for each of the others.
+    apart = " OR ".join([f"+{column} BETWEEN ? AND ?"] * len(bounds))
+    whole = min(low for low, _ in bounds), max(high for _, high in bounds)
+    values = [number for each in (whole, *bounds) for number in each]
+    return f"{column} BETWEEN ? AND ? AND ({apart})", [*values]
 
 
-def _bounds(connection: sqlite3.Connection, scope: str) -> tuple[int, int]:
-    """Return the lowest and highest number of a scope; the lowest is higher where it has none."""
+def _bounds(connection: sqlite3.Connection, scope: str) -> tuple[int, int] | None:
+    """Return the lowest and highest number of a scope's notes, if it has any."""
     low, high = connection.execute(
         "SELECT (SELECT min(number) FROM all_notes INDEXED BY notes_of_scope WHERE scope = ?1),"
         " (SELECT max(number) FROM all_notes INDEXED BY notes_of_scope WHERE scope = ?1)",
         (scope,),
     ).fetchone()
-    return (1, 0) if low is None else (low, high)
+    return None if low is None else (low, high)

@@ -5,8 +5,11 @@ Every query in this room that returns documents uses it.
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Sequence
 
+from keepm.index.connection import kept
 from keepm.model.scope import Visibility
 
 Parameters = list[str | int]
@@ -19,6 +22,25 @@ NOT_SHADOWED = (
     " AND p.withheld_by = ''))"
 )
 """The condition that no active note of the project (the parameter) holds a global note's slot."""
+
+
+def shadowed(connection: sqlite3.Connection, project_id: str) -> str:
+    """Return the numbers of the global notes that `NOT_SHADOWED` leaves out, as a JSON list.
+
+    For conditions on many notes: `n.number NOT IN (SELECT value FROM json_each(?))`.
+    """
+    return kept(connection, ("shadowed", project_id), lambda: _shadowed(connection, project_id))
+
+
+def _shadowed(connection: sqlite3.Connection, project_id: str) -> str:
+    found = connection.execute(
+        "SELECT n.number FROM all_notes AS p INDEXED BY notes_by_scope"
+        " CROSS JOIN all_notes AS n INDEXED BY notes_by_slot ON n.slot = p.slot"
+        " WHERE n.scope = '' AND n.status = 'active' AND p.scope = ? AND p.status = 'active'"
+        " AND p.standing = 'sound' AND p.withheld_by = ''",
+        (project_id,),
+    )
+    return json.dumps([number for (number,) in found])
 
 
 def visible(column: str, visibility: Visibility) -> tuple[str, Parameters]:

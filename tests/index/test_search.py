@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from keepm.index import search as index_search
 from keepm.index.database import Database
 from keepm.index.search import Hit, Query, SearchResult, search
 from keepm.index.writing import Batch, Entry, apply
@@ -289,3 +290,15 @@ def test_a_scope_comes_back_as_it_was_given(filled: Fill, scope: Scope) -> None:
     db = filled(note("one", "word", scope=scope))
     (hit,) = look(db, "word", Visibility(scope.project_id)).hits
     assert hit.note.scope == scope
+
+
+def test_a_common_beginning_of_a_word_finds_nothing_beside_a_known_word(
+    filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Looking up each word that begins so is what takes long in a large vault.
+    db = filled(note("proxy", "The port."), *(note(f"n{n}", "server") for n in range(9)))
+    assert look(db, "port serv").total == 10
+
+    monkeypatch.setattr(index_search, "_LEAD_ROWS", 8)
+    assert names(look(db, "port serv")) == ["proxy"]
+    assert look(db, "serv").total == 9
