@@ -125,8 +125,14 @@ def is_evicted(root: Root, path: str) -> bool:
 
 
 def is_taken(root: Root, path: str) -> bool:
-    """Tell whether something has this name, or will have it when a sync program brings it back."""
-    return root.disk.state(root.paths.root / path) is not None or is_evicted(root, path)
+    """Tell whether something has this name, or will have it when a sync program brings it back.
+
+    Raises:
+        StorageFailed: the disk reports an error.
+    """
+    with reporting(path):
+        there = root.disk.state(root.paths.root / path) is not None
+    return there or is_evicted(root, path)
 
 
 def _walk(root: Root, judged: Collection[str]) -> Iterator[FileState | Skipped]:

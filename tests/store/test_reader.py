@@ -169,3 +169,11 @@ def test_reading_says_what_is_wrong(real: Root) -> None:
     for name in ("folder.md", "pipe.md"):
         with pytest.raises(StorageFailed):
             reader.read(real, f"Memory/global/{name}", limit=5)
+
+
+@pytest.mark.parametrize("call", [1, 2])
+def test_a_name_that_cannot_be_looked_up_is_neither_free_nor_taken(real: Root, call: int) -> None:
+    assert not reader.is_taken(real, NOTE)
+    broken = Root(real.paths, FaultyDisk(real.disk, fail_at=call, fault=Fault.EIO), "writer-1")
+    with pytest.raises(StorageFailed):
+        reader.is_taken(broken, NOTE)
