@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from keepm.errors import KeepMError
+from keepm.index import writing
 from keepm.markdown import documents
 from keepm.model import layout
 from keepm.model.checksum import Checksum
@@ -36,6 +37,15 @@ from tests.operations.support import Machine
 
 NEW = "new"
 """Stands for the id of a document that a step makes."""
+
+STRANGERS = {
+    "Journal/today.md": b"Dear diary.\n",
+    "Memory/.obsidian/app.json": b"{}",
+    "Memory/projects/widgets/diagram.png": b"\x89PNG\r\n\x1a\n",
+    "Memory/projects/widgets/.one.md.swp": b"b0VIM 9.0",
+    "Memory/.keepm/theirs.txt": b"not one of our records",
+}
+"""What other programs keep in and beside our folders."""
 
 State = tuple[object, ...]
 Snapshot = Mapping[str, State]
@@ -117,6 +127,10 @@ class World:
     def __post_init__(self) -> None:
         self.disk = MemoryDisk(self.machine.root)
         (self.machine.root / layout.RECORDS).mkdir(parents=True)  # where the lock is
+        for path, data in STRANGERS.items():
+            place = self.machine.root / path
+            self.disk.make_folders(place.parent)
+            self.disk.put(place, data)
         self.project = self.machine.folder / "work/widgets"
         if not self.project.exists():
             self.machine.project("widgets")
@@ -280,6 +294,8 @@ class World:
         produced = {change.after for event in self.ledger() for change in event.changes}
         for document in after.values():
             assert document.checksum.hex in produced | self.by_hand, "a version somebody made"
+        files = self.disk.files()
+        assert {path: files.get(path) for path in STRANGERS} == STRANGERS, "others' files stay"
 
     def ledger(self) -> list[Any]:
         assert ledger.verify(self.vault.root) == []
@@ -303,6 +319,10 @@ class World:
     def check_index(self) -> None:
         """The index is what a fresh one would be."""
         self.look()
+        seen = {path for path in self.disk.files() if layout.place(path) is not None}
+        known = writing.files(self.vault.database)
+        assert {path for path, row in known.items() if row.reason is None} == seen
+        assert known.keys() == seen, "what is seen is indexed, or skipped with a reason"
         grown = contents(self.vault.database.path)
         self.vault.close()
         for path in self.machine.index_files():
