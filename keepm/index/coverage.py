@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
@@ -51,13 +52,16 @@ def of_notes(
     rarity: Mapping[str, float],
 ) -> dict[int, float]:
     """Return the share that each of these notes holds, by its number."""
+    if not numbers:
+        return {}
     # Looking each token up in the text beats parting the text.
     sought = {token: f" {token} " for term in terms for token in term.tokens}
     sought.update({start: f" {start}" for term in terms for start, _ in term.prefixes})
     rows = connection.execute(
-        "SELECT rowid, ' ' || name || ' ' || aliases || ' ' || tags || ' ' || description"  # noqa: S608
+        "SELECT t.rowid, ' ' || name || ' ' || aliases || ' ' || tags || ' ' || description"
         " || ' ' || sources || ' ' || body || ' '"
-        f" FROM terms WHERE rowid IN ({', '.join(map(str, numbers))})"
+        " FROM json_each(?) AS j CROSS JOIN terms AS t ON t.rowid = j.value",
+        (json.dumps(numbers),),
     )
     return {
         number: coverage(

@@ -8,25 +8,22 @@ notes, withheld notes, proposals and handoffs are never seen.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keepm.index import coverage, passages, rows, spelling, stretches
+from keepm.index import coverage, hits, rows, spelling, stretches
 from keepm.index import frequencies as index_frequencies
-from keepm.index.analysis import Places, Term, query_terms
+from keepm.index.analysis import Term, query_terms
 from keepm.index.connection import kept
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
-from keepm.index.rows import NoteRow as NoteRow
+from keepm.index.hits import WEIGHTS, Hit, Place
 from keepm.index.rows import Parameters
 from keepm.model import identity
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language, Status, Visibility
 
-FIELDS: Final = ("name", "aliases", "tags", "description", "sources", "body")
-WEIGHTS: Final = (3.0, 3.0, 2.0, 1.5, 1.0, 1.0)
-SNIPPET_CHARACTERS: Final = 300
 WEAK_COVERAGE: Final = 0.4
 """Below it the best hit holds too little of the query to be taken for an answer."""
 
@@ -36,8 +33,6 @@ _MOST_COMPLETING = 1000  # rows of frequencies that tell how common a beginning 
 _LOOKED_AT = 20  # so many of the best by BM25 are looked at for how much of the query they hold
 _UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _LITTLE = 3  # fewer hits than this call for help with the spelling
-_EXACT = "exact"
-_LEXICAL = "lexical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +48,7 @@ class Query:
     limit: int = 10
     offset: int = 0
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One note found.
-
-    `score` is 100 for the best by its words, `field_scores` parts it among the fields;
-    `coverage` is the share of the query's terms that the note holds, rare ones counting more.
-    """
-
-    note: NoteRow
-    snippet: str
-    band: str
-    score: float
-    field_scores: Mapping[str, float]
-    coverage: float
+    explain: bool = False  # whether hits say what their scores are made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,27 +99,26 @@ def search(db: Database, query: Query) -> SearchResult:
         ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
         page = ranked[query.offset : query.offset + query.limit]
         top = max(others.top, *by_handle.values(), 0.0)
-        known: Places = {}
-        hits = tuple(
-            _hit(
-                connection,
+        further = [number for number, _ in page if number not in shares]
+        shares |= coverage.of_notes(connection, further, terms, weights)
+        places = [
+            Place(
                 number,
-                band=_EXACT if number in exact else _LEXICAL,
+                hits.EXACT if number in exact else hits.LEXICAL,
                 score=100 * score / top if top else 0.0,
-                terms=terms,
-                weights=weights,
-                known=known,
+                coverage=shares[number],
             )
             for number, score in page
-        )
+        ]
+        shown = tuple(hits.show(connection, places, terms, weights, explain=query.explain))
         total = len(exact) + others.total
-        best = max((hit.coverage for hit in hits), default=1.0)
-        weak = bool(hits) and not exact and best < WEAK_COVERAGE
+        best = max((hit.coverage for hit in shown), default=1.0)
+        weak = bool(shown) and not exact and best < WEAK_COVERAGE
         meant: tuple[str, ...] = ()
         if not exact and not query.offset and (weak or total < _LITTLE):
             sight = spelling.Sight(f"{near} AND {condition}", [*bounds, *values], query.visibility)
             meant = spelling.suggest(connection, text, sight)
-    return SearchResult(hits, total, searched, weak, bool(terms) or bool(exact), meant)
+    return SearchResult(shown, total, searched, weak, bool(terms) or bool(exact), meant)
 
 
 def _conditions(connection: sqlite3.Connection, query: Query) -> tuple[str, Parameters]:
@@ -339,57 +318,3 @@ def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) 
         (match,),
     )
     return {number: -score for number, score in found}
-
-
-def _hit(
-    connection: sqlite3.Connection,
-    number: int,
-    *,
-    band: str,
-    score: float,
-    terms: Sequence[Term],
-    weights: Mapping[str, float],
-    known: Places,
-) -> Hit:
-    row = connection.execute(
-        f"SELECT {rows.FULL}, t.name, t.aliases, t.tags, t.description, t.sources, t.body"  # noqa: S608
-        " FROM notes AS n JOIN bodies AS b USING (number)"
-        " JOIN terms AS t ON t.rowid = n.number WHERE n.number = ?",
-        (number,),
-    ).fetchone()
-    columns = len(row) - len(FIELDS)
-    note = rows.note(row[:columns])
-    held = [text.split() for text in row[columns:]]
-    present = set().union(*held)
-    beginnings = _completed(terms, present)
-    wanted = {**dict.fromkeys(beginnings, 1.0), **weights}
-    if beginnings:
-        known = {}  # other notes complete the word otherwise
-    return Hit(
-        note=note,
-        snippet=passages.best(note.body, wanted, limit=SNIPPET_CHARACTERS, known=known),
-        band=band,
-        score=round(score, 1),
-        field_scores=_field_scores(held, wanted, score),
-        coverage=round(coverage.coverage(terms, weights, present), 3),
-    )
-
-
-def _completed(terms: Iterable[Term], present: set[str]) -> set[str]:
-    """Return the note's tokens that complete a word the query only begins."""
-    beginnings = tuple(beginning for term in terms for beginning, _ in term.prefixes)
-    return {token for token in present if token.startswith(beginnings)} if beginnings else set()
-
-
-def _field_scores(
-    held: Sequence[Sequence[str]], weights: Mapping[str, float], score: float
-) -> dict[str, float]:
-    """Part a note's score among its fields, by what each holds and how much the field counts."""
-    shares = {
-        name: factor * sum(weights[token] for token in set(tokens) if token in weights)
-        for name, factor, tokens in zip(FIELDS, WEIGHTS, held, strict=True)
-    }
-    whole = sum(shares.values())
-    return {
-        name: round(score * share / whole, 1) for name, share in shares.items() if share and whole
-    }

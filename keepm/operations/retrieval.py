@@ -11,8 +11,9 @@ from keepm.index import graph, hints
 from keepm.index import search as index_search
 from keepm.index.graph import Direction, LinkRow
 from keepm.index.hints import ConflictHint
+from keepm.index.hits import Hit
 from keepm.index.rows import NoteRow, ProposalRow
-from keepm.index.search import Hit, Query, SearchResult
+from keepm.index.search import Query, SearchResult
 from keepm.model import memory, verification
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language
@@ -101,6 +102,7 @@ def find(vault: Vault, wanted: Wanted) -> SearchResult:
         tags=wanted.tags,
         limit=wanted.limit,
         offset=wanted.offset,
+        explain=wanted.explain,
     )
     result = index_search.search(vault.database, query)
     late = [hit.note.path for hit in result.hits if _has_changed(vault, hit.note)]

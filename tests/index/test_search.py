@@ -257,7 +257,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(filled: Fill) -> None:
 
 def test_a_hit_explains_itself(filled: Fill) -> None:
     db = filled(note("proxy port", "The port is 9721."), note("x", "Nothing."))
-    (hit,) = look(db, "proxy port 9721 unheard").hits
+    (hit,) = search(db, Query("proxy port 9721 unheard", OWN, explain=True)).hits
     assert hit.score == 100
     assert sum(hit.field_scores.values()) == pytest.approx(100, abs=0.2)
     assert set(hit.field_scores) == {"name", "body"}
