@@ -7,6 +7,7 @@ global one is meant to. Common words, and names of parameters that many notes ha
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sqlite3
@@ -14,13 +15,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from keepm.index import frequencies, rows, stopwords
+from keepm.index import frequencies, rows, stopwords, stretches
 from keepm.index.analysis import for_index, spelt_words
+from keepm.index.connection import kept
 from keepm.index.database import Database
 from keepm.model import parameters
 from keepm.model.memory import Claim, Visibility
 
 _MOST_SUBJECTS = 5
+_MOST_KEPT = 500  # notes whose surroundings are kept until somebody writes
 _MOST_HOLDERS = 30  # of a parameter's name: what more notes have is a common one
 _MOST_RIVALS = 60  # notes that are compared with one
 _RARE = 12  # a word that more notes hold is common; in a small vault sooner
@@ -68,14 +71,16 @@ class _Note:
     scope: str
     kind: str | None
     heading: str  # name, aliases and description as they are written
-    title: frozenset[str]  # of its name
-    names: frozenset[str]  # of name, aliases, tags and description
-    files: frozenset[str]  # paths of its sources, as terms
-    body: str  # its terms
+    title: frozenset[str]  # what tells a topic of the terms of its name
+    names: frozenset[str]  # all terms of name, aliases, tags and description
+    sources: frozenset[str]
 
 
 _Found = Iterator[tuple[_Note, str, str]]
 """The other note of a pair, the kind of hint, its detail."""
+
+_Around = list[list[tuple[str, ConflictHint]]]
+"""What one of the three ways finds around a note, with the path of the other: way by way."""
 
 
 def store(connection: sqlite3.Connection, number: int, claim: Claim) -> None:
@@ -97,21 +102,45 @@ def around(
 
     A pair is named once. The order is always the same.
     """
-    wanted = [rows.storable(path) for path in paths][:_MOST_SUBJECTS]
-    found: dict[frozenset[str], ConflictHint] = {}
+    wanted = list(dict.fromkeys(rows.storable(path) for path in paths))[:_MOST_SUBJECTS]
     with db.reading() as connection:
-        seen, values = rows.visible("n.scope", visibility)
-        among, more = rows.one_of("n.path", wanted)
-        subjects = _notes(connection, f"{among} AND {seen}", [*more, *values])
-        subjects.sort(key=lambda note: wanted.index(note.path))
-        rarity = _Rarity(connection, visibility)
-        for look in (_same_names, _other_values, _same_topics):
-            for subject in subjects:
-                for other, kind, detail in look(connection, subject, rarity):
-                    a, b = (subject.id, subject.name), (other.id, other.name)
-                    hint = ConflictHint(kind, a, b, detail)
-                    found.setdefault(frozenset((subject.path, other.path)), hint)
+        known: dict[str, _Around] = kept(connection, ("hints", visibility), dict)
+        if len(known) >= _MOST_KEPT:
+            known.clear()
+        new = [path for path in wanted if path not in known]
+        known.update(_look(connection, new, visibility))
+        around = [(path, known[path]) for path in wanted]
+    found: dict[frozenset[str], ConflictHint] = {}
+    for way in range(len(_WAYS)):
+        for path, ways in around:
+            for other, hint in ways[way]:
+                found.setdefault(frozenset((path, other)), hint)
     return list(found.values())[:limit]
+
+
+def _look(
+    connection: sqlite3.Connection, paths: Sequence[str], visibility: Visibility
+) -> dict[str, _Around]:
+    """Look around the active, sound notes in sight among these; around others there is nothing."""
+    found: dict[str, _Around] = {path: [[] for _ in _WAYS] for path in paths}
+    if not paths:
+        return found
+    seen, values = rows.visible("n.scope", visibility)
+    among, more = rows.one_of("n.path", paths)
+    subjects = _notes(connection, f"{among} AND {seen}", [*more, *values])
+    # Whatever two notes have in common, the first one has: one look-up tells all.
+    asked = (term for note in subjects for term in (*note.names, *note.sources))
+    rarity = _Rarity(connection, asked, visibility)
+    for subject in subjects:
+        for way, look in enumerate(_WAYS):
+            found[subject.path][way] = [
+                (
+                    other.path,
+                    ConflictHint(kind, (subject.id, subject.name), (other.id, other.name), detail),
+                )
+                for other, kind, detail in look(connection, subject, rarity)
+            ]
+    return found
 
 
 # ---- the three ways --------------------------------------------------------------------------
@@ -150,35 +179,46 @@ def _other_values(connection: sqlite3.Connection, note: _Note, rarity: _Rarity) 
             for number, other in holders:
                 if number != note.number and other != value:
                     differing.setdefault(number, (key, f"{key}: {value} / {other}"))
-    words = _telling(note.body) if differing else frozenset()
-    for other in _numbered(connection, differing):
-        key, detail = differing[other.number]
+    others = _numbered(connection, differing)
+    apart = []
+    for other in others:
+        key, _ = differing[other.number]
         said = set(for_index(key.replace("-", " ")).split())
-        if (
-            rarity.rare(note.files & other.files)
-            or rarity.rare(_common(note, other) - said)
-            or _alike(words, note, other)
-        ):
-            yield other, "value", detail
+        if not rarity.rare(_files(note, other)) and not rarity.rare(_common(note, other) - said):
+            apart.append(other.number)
+    unlike = set(apart) - _alike(connection, note.number, apart)
+    for other in others:
+        if other.number not in unlike:
+            yield other, "value", differing[other.number][1]
 
 
 def _same_topics(connection: sqlite3.Connection, note: _Note, rarity: _Rarity) -> _Found:
-    rare = rarity.rare(note.names)
+    rare = rarity.rare(filter(_tells, note.names))
     if len(rare) < _SHARED_WORDS or note.kind is None:
         return
     # The one place in this module where terms become FTS5 syntax: no term holds a quote.
     match = "{name aliases tags description} : (" + " OR ".join(f'"{term}"' for term in rare) + ")"
+    near, bounds = stretches.within_scope(connection, "terms.rowid", note.scope)
     numbers = connection.execute(
         "SELECT n.number FROM terms CROSS JOIN notes AS n ON n.number = terms.rowid"  # noqa: S608
-        f" WHERE terms MATCH ? AND n.scope = ? AND n.kind = ? AND n.number <> ? AND {_SOUND}"
+        f" WHERE terms MATCH ? AND {near}"
+        f" AND n.scope = ? AND n.kind = ? AND n.number <> ? AND {_SOUND}"
         " ORDER BY n.name, n.path LIMIT ?",
-        (match, note.scope, note.kind, note.number, _MOST_RIVALS),
+        (match, *bounds, note.scope, note.kind, note.number, _MOST_RIVALS),
     )
     for other in _numbered(connection, [number for (number,) in numbers]):
         shared = rarity.rare(_common(note, other))
         words = [term for term in shared if term.isascii()]
         if len(words) >= _SHARED_WORDS or len(shared) >= _SHARED_PAIRS:
             yield other, "topic", _spelt(note, shared)
+
+
+_WAYS = (_same_names, _other_values, _same_topics)
+
+
+def _files(one: _Note, other: _Note) -> frozenset[str]:
+    """Return the paths on which both notes rest."""
+    return frozenset(filter(_JOINED.search, one.sources & other.sources))
 
 
 def _common(one: _Note, other: _Note) -> frozenset[str]:
@@ -197,21 +237,43 @@ def _spelt(note: _Note, terms: Iterable[str]) -> str:
     return " ".join(words.get(term, term) for term in terms)
 
 
-def _alike(words: frozenset[str], note: _Note, other: _Note) -> bool:
-    """Tell whether two bodies have most of their words in common; `words` are the first one's."""
-    shorter, longer = sorted((len(note.body), len(other.body)))
-    if longer > _MOST_LONGER * shorter:
-        return False
-    theirs = _telling(other.body)
-    return len(words & theirs) >= _SAME_TEXT * len(words | theirs) > 0
+def _alike(connection: sqlite3.Connection, number: int, others: Collection[int]) -> set[int]:
+    """Return which of these notes' bodies have most of their words in common with a note's."""
+    if not others:
+        return set()
+    bodies: dict[int, str] = dict(
+        connection.execute(
+            "SELECT t.rowid, t.body FROM json_each(?) AS j"
+            " CROSS JOIN terms AS t ON t.rowid = j.value",
+            (json.dumps([number, *others]),),
+        )
+    )
+    body = bodies[number]
+    words = _telling(body)
+    return {
+        other
+        for other in others
+        if max(len(body), len(bodies[other])) <= _MOST_LONGER * min(len(body), len(bodies[other]))
+        and _says_the_same(words, bodies[other])
+    }
+
+
+def _says_the_same(words: frozenset[str], body: str) -> bool:
+    terms = set(body.split())
+    common = len(words & terms)
+    if common < _SAME_TEXT * len(words):
+        return False  # whatever else there is; most texts end here
+    theirs = _telling(body)
+    return common >= _SAME_TEXT * len(words | theirs) > 0
 
 
 class _Rarity:
-    """How rare words are among the notes in sight; each is looked up once."""
+    """How rare these words are among the notes in sight."""
 
-    def __init__(self, connection: sqlite3.Connection, visibility: Visibility) -> None:
-        self._connection, self._visibility = connection, visibility
-        self._seen: dict[str, int] = {}
+    def __init__(
+        self, connection: sqlite3.Connection, terms: Iterable[str], visibility: Visibility
+    ) -> None:
+        self._seen = frequencies.of(connection, terms, visibility)
         condition, values = rows.visible("scope", visibility)
         (count,) = connection.execute(
             f"SELECT count(*) FROM (SELECT 1 FROM notes WHERE {condition} LIMIT ?)",  # noqa: S608
@@ -219,16 +281,9 @@ class _Rarity:
         ).fetchone()
         self._most = max(_LEAST_RARE, int(count * _RARE_SHARE))
 
-    def rare(self, terms: Collection[str]) -> list[str]:
-        """Return the rare ones, in alphabetical order."""
-        self._learn(terms)
-        return sorted(term for term in terms if 0 < self._seen[term] <= self._most)
-
-    def _learn(self, terms: Iterable[str]) -> None:
-        unknown = [term for term in terms if term not in self._seen]
-        if unknown:
-            found = frequencies.of(self._connection, unknown, self._visibility)
-            self._seen.update((term, found.get(term, 0)) for term in unknown)
+    def rare(self, terms: Iterable[str]) -> list[str]:
+        """Return the rare ones of some of the words, in alphabetical order."""
+        return sorted(term for term in terms if 0 < self._seen.get(term, 0) <= self._most)
 
 
 # ---- notes -----------------------------------------------------------------------------------
@@ -237,7 +292,7 @@ _SOUND = "n.status = 'active' AND n.standing = 'sound'"
 _COLUMNS = (
     "n.number, n.id, n.name, n.path, n.scope, n.kind,"
     " n.name || ' ' || n.aliases || ' ' || n.description,"
-    " t.name, t.aliases, t.description, t.tags, t.sources, t.body"
+    " t.name, t.name || ' ' || t.aliases || ' ' || t.tags || ' ' || t.description, t.sources"
 )
 
 
@@ -245,8 +300,9 @@ def _numbered(connection: sqlite3.Connection, numbers: Collection[int]) -> list[
     """Return the active, sound ones among these notes by name, at most so many."""
     if not numbers:
         return []
-    marks = ", ".join("?" * len(numbers))
-    return _notes(connection, f"n.number IN ({marks})", list(numbers))
+    return _notes(
+        connection, "n.number IN (SELECT value FROM json_each(?))", [json.dumps(list(numbers))]
+    )
 
 
 def _notes(
@@ -268,10 +324,10 @@ def _note(
     scope: str,
     kind: str | None,
     heading: str,
-    *texts: str,
+    title: str,
+    names: str,
+    sources: str,
 ) -> _Note:
-    *names, sources, body = texts
-    title, aliases, description, tags = map(_telling, names)
     return _Note(
         number=number,
         id=note_id,
@@ -280,10 +336,9 @@ def _note(
         scope=scope,
         kind=kind,
         heading=heading,
-        title=title,
-        names=title | aliases | description | tags,
-        files=frozenset(term for term in sources.split() if _JOINED.search(term)),
-        body=body,
+        title=_telling(title),
+        names=frozenset(names.split()),
+        sources=frozenset(sources.split()),
     )
 
 

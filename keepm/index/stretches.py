@@ -46,6 +46,13 @@ def within(
     return f"{column} BETWEEN ? AND ? AND ({apart})", [*values]
 
 
+def within_scope(
+    connection: sqlite3.Connection, column: str, scope: str
+) -> tuple[str, sight.Parameters]:
+    """Return such a condition for the notes of one scope (its key)."""
+    return f"{column} BETWEEN ? AND ?", [*(_bounds(connection, scope) or (1, 0))]
+
+
 def _bounds(connection: sqlite3.Connection, scope: str) -> tuple[int, int] | None:
     """Return the lowest and highest number of a scope's notes, if it has any."""
     low, high = connection.execute(
