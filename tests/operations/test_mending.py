@@ -85,9 +85,7 @@ def test_a_file_without_any_front_matter_gets_one(vault: Vault, machine: Machine
     mended(vault, "note")
     data = (machine.root / path).read_bytes()
     assert data.startswith(b"---\n")
-    assert data.endswith(b"---\n\n# Title\n\nSome words.\n") or data.endswith(
-        b"---\n# Title\n\nSome words.\n"
-    )
+    assert data.endswith((b"---\n\n# Title\n\nSome words.\n", b"---\n# Title\n\nSome words.\n"))
 
 
 def test_a_note_that_was_moved_to_another_folder_says_so_again(

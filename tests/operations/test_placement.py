@@ -41,7 +41,7 @@ class ReadOnly(OSDisk):
 
 
 def mounted_read_only(vault: Vault) -> Vault:
-    """Return the vault on such a disk. The lock's file is opened past the seam: it is in the way."""
+    """Return the vault on such a disk. The lock's file is opened past the seam, so it goes."""
     lock = vault.root.paths.records / "lock"
     lock.unlink(missing_ok=True)
     lock.mkdir()
