@@ -20,7 +20,7 @@ from keepm.errors import (
 )
 from keepm.index import rulings, withholding
 from keepm.index import withheld as index_withheld
-from keepm.index.withheld import Withheld
+from keepm.index.withheld import Reach, Withheld
 from keepm.index.withholding import Standing
 from keepm.model.approval import Channel
 from keepm.model.identity import slot_key
@@ -150,11 +150,11 @@ def plan(vault: Vault, caller: Caller, request: QuarantineRequest) -> Quarantine
 
 
 def add(vault: Vault, caller: Caller, request: QuarantineRequest, *, digest: str) -> Quarantined:
-    """Withhold exactly what was previewed, and what comes under an open rule later.
+    """Withhold what was previewed, and what comes under an open rule until then and later.
 
     Raises:
         ApprovalRequired: the caller is no owner.
-        ConfirmationRequired: the plan is another one by now.
+        ConfirmationRequired: the rule, or which documents a span takes, is another by now.
         KeepMError: as `plan`.
     """
     _require_owner(caller)
@@ -192,9 +192,20 @@ def _work(desk: Desk, request: QuarantineRequest) -> QuarantinePlan:
         ids = tuple(sorted({_named(reached.spared, each) for each in request.include}))
         rule = replace(rule, include=ids)
         reached = index_withheld.reach(vault.database, rule, vault.visibility, at=desk.at)
-    return QuarantinePlan(
-        rule, reached.taken, reached.spared, _digest(rule, reached.taken, reached.spared)
-    )
+    return QuarantinePlan(rule, reached.taken, reached.spared, _bound(rule, reached))
+
+
+def _bound(rule: Rule, reached: Reach) -> str:
+    """Return what a confirmation is bound to: nothing that the origin can go on changing.
+
+    Else it could hold its quarantine off by writing. An open rule says itself what it takes; of
+    a span it is which documents, in whatever version.
+    """
+    if rule.is_open:
+        return hashlib.sha256(rule.as_subject().encode()).hexdigest()
+    ids = (sorted({each.id for each in listed}) for listed in (reached.taken, reached.spared))
+    lines = [rule.as_subject(), *("\n".join(("", *each)) for each in ids)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _planned(caller: Caller, made: QuarantinePlan) -> Plan:
@@ -234,10 +245,8 @@ def _moment(text: str | None, *, ends: bool = False) -> str | None:
     return f"{found[:_DATE]}T23:59:59Z" if ends and len(text.strip()) == _DATE else found
 
 
-def _digest(rule: Rule, *listed: Iterable[Withheld]) -> str:
-    lines = [rule.as_subject()]
-    for documents in listed:
-        lines += ["", *(f"{each.path} {each.checksum}" for each in documents)]
+def _digest(rule: Rule, listed: Iterable[Withheld]) -> str:
+    lines = [rule.as_subject(), "", *(f"{each.path} {each.checksum}" for each in listed)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

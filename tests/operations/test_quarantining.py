@@ -397,11 +397,29 @@ def test_an_agent_can_neither_withhold_nor_lift(vault: Vault) -> None:
     assert names(vault) == set()
 
 
+def test_an_origin_cannot_hold_its_quarantine_off_by_writing(vault: Vault) -> None:
+    memories.create(vault, BAD, claim("poison"))
+    day = QuarantineRequest(since="2026-11-29", until="2026-11-29")
+    plans = {each: quarantining.plan(vault, OWNER, each) for each in (BY_CLIENT, day)}
+    memories.update(vault, BAD, "poison", edit(body="Else.\n"), proof(vault, "poison"))
+    quarantining.add(vault, OWNER, day, digest=plans[day].digest)
+    memories.create(vault, BAD, claim("more poison"))
+    done = quarantining.add(vault, OWNER, BY_CLIENT, digest=plans[BY_CLIENT].digest)
+    assert {each.name for each in done.plan.taken} == {"poison", "more poison"}
+    assert names(vault) == set()
+
+
 def test_only_the_plan_that_was_shown_is_carried_out(vault: Vault) -> None:
-    plan = quarantining.plan(vault, OWNER, BY_CLIENT)
+    day = QuarantineRequest(since="2026-11-29", until="2026-11-29")
+    plan = quarantining.plan(vault, OWNER, day)
     memories.create(vault, BAD, claim("poison"))
     with pytest.raises(ConfirmationRequired):
-        quarantining.add(vault, OWNER, BY_CLIENT, digest=plan.digest)
+        quarantining.add(vault, OWNER, day, digest=plan.digest)
+    named = replace(BY_CLIENT, client="other")
+    with pytest.raises(ConfirmationRequired):
+        quarantining.add(
+            vault, OWNER, named, digest=quarantining.plan(vault, OWNER, BY_CLIENT).digest
+        )
     done = withhold(vault)
     lifting = quarantining.plan_lift(vault, OWNER, done)
     memories.create(vault, BAD, claim("more poison"))
