@@ -20,6 +20,10 @@ _ALL_NOTES = "all_notes AS n JOIN bodies AS b USING (number)"
 _KIND_ORDER = "CASE n.kind " + " ".join(
     f"WHEN '{kind}' THEN {position}" for position, kind in enumerate(Kind)
 )
+_ORDER = (
+    f"n.pinned DESC, {_KIND_ORDER} ELSE {len(Kind)} END,"
+    " n.verified_at IS NULL, n.verified_at DESC, n.name, n.path"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +133,8 @@ def catalog(
     states, more = rows.one_of("n.status", statuses)
     conditions = [seen, states, "n.standing <> ?"]
     values = [*values, *more, str(Standing.WITHHELD)]
-    if visibility.project_id is not None:
-        conditions.append(rows.NOT_SHADOWED)
-        values.append(visibility.project_id)
     if pinned_only:
-        conditions.append("n.pinned")
+        conditions.append("n.number IN (SELECT number FROM all_notes WHERE pinned <> 0)")
     if kind is not None:
         conditions.append("n.kind = ?")
         values.append(str(kind))
@@ -146,14 +147,18 @@ def catalog(
     where = " AND ".join(conditions)
     columns, tables = (rows.FULL, _NOTES) if bodies else (rows.BRIEF, "notes AS n")
     with db.reading() as connection:
+        if visibility.project_id is not None:
+            where += " AND n.number NOT IN (SELECT value FROM json_each(?))"
+            values.append(rows.shadowed(connection, visibility.project_id))
         (total,) = connection.execute(
             f"SELECT count(*) FROM notes AS n WHERE {where}",  # noqa: S608
             values,
         ).fetchone()
         found = connection.execute(
-            f"SELECT {columns} FROM {tables} WHERE {where}"  # noqa: S608
-            f" ORDER BY n.pinned DESC, {_KIND_ORDER} ELSE {len(Kind)} END,"
-            " n.verified_at IS NULL, n.verified_at DESC, n.name, n.path LIMIT ? OFFSET ?",
+            # What is left out by the limit is judged by the index alone.
+            f"WITH chosen AS (SELECT n.number FROM notes AS n WHERE {where}"  # noqa: S608
+            f" ORDER BY {_ORDER} LIMIT ? OFFSET ?) SELECT {columns} FROM {tables}"
+            f" WHERE n.number IN chosen ORDER BY {_ORDER}",
             [*values, limit, offset],
         )
         return [rows.note(row) for row in found], int(total)

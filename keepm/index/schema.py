@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 14
+VERSION = 15
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -67,7 +67,10 @@ CREATE TABLE all_notes (
     withheld_by TEXT NOT NULL
 );
 CREATE INDEX notes_by_slot ON all_notes (slot, scope, status);
-CREATE INDEX notes_by_scope ON all_notes (scope, status, standing, withheld_by);
+-- Further columns for the catalog's order.
+CREATE INDEX notes_by_scope ON all_notes
+    (scope, status, standing, withheld_by, pinned, kind, verified_at, name, path);
+CREATE INDEX notes_pinned ON all_notes (number) WHERE pinned <> 0;
 CREATE INDEX notes_of_scope ON all_notes (scope);  -- by number within it: `index/stretches`
 -- All that decides whether a search may show a note, on few pages.
 CREATE INDEX notes_in_sight ON all_notes
