@@ -158,8 +158,12 @@ def _plan(desk: Desk, caller: Caller, beginning: str, keep: Keep) -> tuple[Plan,
     if not changes:
         raise WrongState("nothing is in its way any more", hint="The next change finishes it.")
     digest = hashlib.sha256(f"{chosen} {keep} {showing.digest_of(changes)}".encode()).hexdigest()
+    coming = changes
+    if intent is not None and keep is Keep.MINE:
+        # These only clear the way; whoever decides must see what is there in the end.
+        coming = resolving.when_finished(vault.root, intent, changes)
     shown = tuple(
-        showing.shown(vault, each) for each in changes if layout.place(each.path) is not None
+        showing.shown(vault, each) for each in coming if layout.place(each.path) is not None
     )
     event = draft(
         caller,

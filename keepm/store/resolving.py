@@ -33,6 +33,17 @@ def to_finish(root: Root, intent: Intent, *, trash: str) -> tuple[Change, ...]:
         )
 
 
+def when_finished(root: Root, intent: Intent, clearing: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Return what `clearing` and the finished record come to, from how the files are now.
+
+    For showing only: the record is finished by recovery, whose steps these are not.
+    """
+    aside = tuple(each for each in clearing if isinstance(each, Move))
+    with reporting(intent.about):
+        coming = [each for file in intent.files for each in _coming(root, file, aside)]
+    return (*aside, *coming)
+
+
 def to_withdraw(root: Root, intent: Intent, *, trash: str) -> tuple[Change, ...]:
     """Return what takes a blocked record back: its files as they were, then the record itself.
 
@@ -78,6 +89,20 @@ def _cleared(root: Root, file: FileIntent, *, trash: str) -> Iterator[Change]:
         source = version(root, file.path)
         if source != file.before and not (source is None and target == file.after):
             yield from _brought_back(root, file.path, source, file.before)
+
+
+def _coming(root: Root, file: FileIntent, aside: tuple[Move, ...]) -> Iterator[Change]:
+    if file.after is None:
+        return  # only records of our own are removed so
+    data = history.get(root, Checksum(file.after))
+    target = version(root, file.target)
+    source = version(root, file.path) if file.to is not None else None
+    if file.to is not None and source is not None:
+        yield Move(file.path, file.to, data, _regular(file.path, source))
+    elif target is None or any(each.path == file.target for each in aside):
+        yield Create(file.target, data)
+    elif target != file.after:
+        yield Replace(file.target, data, _regular(file.target, target))
 
 
 def _brought_back(root: Root, path: str, there: str | None, wanted: str | None) -> Iterator[Change]:

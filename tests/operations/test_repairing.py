@@ -171,7 +171,33 @@ def test_the_plan_shows_what_becomes_of_the_files(machine: Machine, filled: Vaul
 
     assert [(each.path, each.becomes) for each in plan.changes] == [(NOTE, "another version")]
     assert "-A stranger's version." in plan.changes[0].diff
+    assert "+Mine." in plan.changes[0].diff
     assert machine.files() == before
+
+
+@pytest.mark.parametrize("keep", Keep)
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_plan_shows_is_what_is_there_in_the_end(
+    name: str, keep: Keep, machine: Machine, filled: Vault
+) -> None:
+    """Not how the way is cleared for it: the note's earlier text was shown as what it becomes."""
+    waiting = blocked(name, machine, filled)
+    before = machine.files()
+    plan = repairing.plan(filled, OWNER, waiting, keep)
+
+    done = decide(filled, waiting, keep)
+
+    assert [each.diff for each in done.plan.changes] == [each.diff for each in plan.changes]
+    after = machine.files()
+    for each in done.plan.changes:
+        now = after[each.to or each.path].decode()
+        shown = each.diff.splitlines()[2:]
+        assert [line[1:] for line in shown if line[0] == "+" and line[1:] not in now] == []
+        if not each.diff:
+            assert now == before[each.path].decode()
+    named = {path for each in done.plan.changes for path in (each.path, each.to) if path}
+    moved = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    assert {path for path in moved if "/.keepm-" not in path} <= named
 
 
 def test_a_plan_that_changed_is_not_carried_out(machine: Machine, filled: Vault) -> None:
