@@ -8,9 +8,11 @@ recorded it are unproven (git calls them racily clean) and are hashed again by t
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from keepm.errors import KeepMError, RootUnavailable
 from keepm.index import lookalikes, writing
@@ -23,6 +25,10 @@ from keepm.store import reader
 from keepm.store.reader import FileState, Skipped
 from keepm.store.transaction import Commit
 
+Item = TypeVar("Item")
+
+_TURN = 64  # files between two moments at which a look lets answers go on
+_TURN_SECONDS = 0.00005
 _PAUSE_SECONDS = 0.0003  # after each file of a deep pass: threads that answer go first
 
 
@@ -110,7 +116,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     skipped: list[FileRow] = []
     present: set[str] = set()
     judged = {path for path, row in known.items() if row.reason is None}
-    for item in reader.walk(vault.root, expect_memory=True, judged=judged):
+    for item in _in_turn(vault, reader.walk(vault.root, expect_memory=True, judged=judged)):
         present.add(item.path)
         row = known.get(item.path)
         if isinstance(item, Skipped):
@@ -159,6 +165,19 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     if unread or skipped or removed:
         _settle_copies(vault)
     return Pass(len(present), len(unread), len(removed), len(skipped), len(lost.held))
+
+
+def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items; a look beside answers lets them go on every now and then.
+
+    An answer is dozens of short steps in SQLite, and gets its turn back only when another thread
+    lets go.
+    """
+    beside = vault.progress.worker is threading.current_thread()
+    for count, item in enumerate(items):
+        if beside and count % _TURN == 0:
+            time.sleep(_TURN_SECONDS)
+        yield item
 
 
 def _held_since(vault: Vault, held: Sequence[str]) -> dict[str, str]:

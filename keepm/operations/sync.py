@@ -39,9 +39,10 @@ def refresh(vault: Vault) -> IndexState:
     elif progress.ended is None or (_is_due(vault) and progress.took <= _INLINE_SECONDS):
         _pass_quietly(vault)
     elif _is_due(vault):
-        _in_background(vault, first=False)
-        if time.monotonic() - progress.ended > _IDLE_SECONDS:
-            # People edit between two tasks, hardly between two calls of one.
+        # People edit between two tasks, hardly between two calls of one.
+        idle = time.monotonic() - progress.ended > _IDLE_SECONDS
+        _in_background(vault, first=False, awaited=idle)
+        if idle:
             _wait(vault)
     return progress.state
 
@@ -109,11 +110,15 @@ def look_soon(vault: Vault) -> None:
         _in_background(vault, first=False)
 
 
-def _in_background(vault: Vault, *, first: bool) -> None:
+def _in_background(vault: Vault, *, first: bool, awaited: bool = True) -> None:
+    """Look at the files beside everything else; answers wait a little for an `awaited` look."""
     progress = vault.progress
     if progress.worker is not None and progress.worker.is_alive():
         return
-    progress.settled.clear()
+    if awaited:
+        progress.settled.clear()
+    else:
+        progress.settled.set()
     progress.worker = threading.Thread(
         target=_work, args=(vault, first), name="keepm-index", daemon=True
     )

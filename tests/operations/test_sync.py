@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -382,3 +383,43 @@ def test_answers_of_an_index_that_is_behind_say_by_how_many_files(
     vault.progress.ended = None
     answer = retrieval.search(vault, Wanted("lighthouse"))
     assert (answer.total, answer.index_state, answer.files_left) == (451, "current", None)
+
+
+class Held:
+    """In place of the lock of passes: whoever looks at the files stays at it until `opened`."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+
+    def locked(self) -> bool:
+        return False
+
+    def __enter__(self) -> None:
+        self.opened.wait(10)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_answers_wait_for_no_look_that_is_only_due_again(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 100,000 notes a look takes a second, and one call in ten waited for it."""
+    progress, waited = vault.progress, []
+    monkeypatch.setattr(sync, "_FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(sync, "_wait", lambda vault: waited.append("a moment"))
+    retrieval.search(vault, Wanted("word"))
+    progress.took = 2.0  # so that the next one runs beside
+
+    for awaited, begin in (
+        ([], lambda: retrieval.search(vault, Wanted("word"))),
+        (["a moment"], lambda: sync.look_soon(vault)),  # something did change
+    ):
+        held = Held()
+        monkeypatch.setattr(progress, "passing", held)
+        begin()
+        retrieval.search(vault, Wanted("word"))
+        assert waited == awaited
+        held.opened.set()
+        assert progress.worker is not None
+        progress.worker.join()
