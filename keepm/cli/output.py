@@ -15,10 +15,13 @@ from keepm.errors import InvalidIdentifier, KeepMError, NotFound, RejectedBefore
 OK, FINDINGS, USAGE, INTERNAL = range(4)
 """The exit codes: fine, findings or failed parts, wrong usage or configuration, our fault."""
 
+_CONTROLS = (code for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10))
+# Line separators, what reorders the text around it, and the tags that nobody sees.
+_REORDERING = (*range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xE0000, 0xE0080))
 _ESCAPED = {
-    code: f"\\x{code:02x}" for code in (*range(32), *range(0x7F, 0xA0)) if code not in (9, 10)
+    **{code: f"\\x{code:02x}" for code in _CONTROLS},
+    **{code: f"<U+{code:04X}>" for code in _REORDERING},
 }
-
 
 _FOR_PEOPLE: dict[type[KeepMError], str] = {
     NotFound: "Look it up with `keepm search`; it may have been renamed or deleted.",
@@ -47,7 +50,7 @@ def say(words: str) -> None:
 
 
 def shown(text: str) -> str:
-    """Return text with control characters made visible, so that no note drives the terminal."""
+    """Return text with what a terminal obeys made visible: no note drives it or reorders lines."""
     return text.translate(_ESCAPED).encode("utf-8", "replace").decode("utf-8")
 
 

@@ -71,7 +71,7 @@ def test_no_note_drives_the_terminal(vault: Vault, keepm: CommandLine, broken: P
     for words in (("search", "lantern"), ("read", "broken")):
         _, out = keepm.run(*words)
         assert "\x1b" not in out + keepm.said
-        assert "\\x1b[31mred" in out
+        assert "\\x1b[31mred<U+202E> lantern" in out
 
 
 def test_what_is_not_there_is_told_with_a_command_not_a_tool(
