@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "undo` takes it back.\n\n"
         "A change that was interrupted and then met a version that KeepM didn't write "
         "waits for your decision. Without arguments, list such changes (1 when there are any). "
-        "--keep mine finishes KeepM's change; the other version is kept in history or the trash. "
+        "--keep mine finishes KeepM's change; the other version goes to the trash. "
         "--keep theirs takes the change back and leaves the other version where it is.",
         epilog="Examples:\n"
         "  keepm repair build-command\n"

@@ -70,13 +70,13 @@ def mark(writer: str) -> str:
 def channel_of(db: Database, checksum: str) -> str | None:
     """Return the channel that let exactly these bytes in, or nothing.
 
-    A move (to the trash, say) puts no new version in place and approves nothing, and an undo
-    merely brings back what some other event let in.
+    A move (to the trash, say) puts no new version in place and approves nothing; an undo, and the
+    repair of a blocked change, merely bring back what some other event let in.
     """
     with db.asking() as connection:
         row = connection.execute(
             "SELECT channel FROM versions WHERE new = ? AND channel IS NOT NULL"
-            " AND old IS NOT new AND operation <> 'undo'"
+            " AND old IS NOT new AND operation NOT IN ('undo', 'repair')"
             " ORDER BY time DESC, sequence DESC, position DESC LIMIT 1",
             (checksum,),
         ).fetchone()
@@ -88,7 +88,8 @@ def channels(db: Database) -> dict[str, str]:
     with db.asking() as connection:
         rows = connection.execute(
             "SELECT new, channel FROM versions WHERE channel IS NOT NULL AND new IS NOT NULL"
-            " AND old IS NOT new AND operation <> 'undo' ORDER BY time, sequence, position"
+            " AND old IS NOT new AND operation NOT IN ('undo', 'repair')"
+            " ORDER BY time, sequence, position"
         ).fetchall()
     return dict(rows)
 

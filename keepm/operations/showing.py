@@ -46,12 +46,15 @@ def digest_of(changes: Iterable[Change]) -> str:
     """Return what two makings of one plan share: all but the time and id of the attempt."""
     lines = []
     for change in changes:
+        path = change.path
         to = change.to if isinstance(change, Move) else ""
         if to.startswith(f"{layout.TRASH}/"):
             to = layout.TRASH
+        if isinstance(change, Create) and path.startswith(f"{layout.TRASH}/"):
+            path = layout.TRASH
         expect = "" if isinstance(change, Create) else change.expect.hex
         after = "" if isinstance(change, Delete) else Checksum.of(change.data).hex
-        lines.append(f"{type(change).__name__} {change.path} {to} {expect} {after}")
+        lines.append(f"{type(change).__name__} {path} {to} {expect} {after}")
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

@@ -2,12 +2,13 @@
 
 `to_finish` brings the strangers' files to where the record expects them, so that it can be
 finished; `to_withdraw` takes back what it did and removes it. A stranger's version never gets
-lost: it stays where it is, or goes to the trash, or is kept as a version.
+lost: it stays where it is, or goes to the trash.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from keepm.errors import KeepMError, NotFound, WrongState
 from keepm.model import layout
@@ -39,9 +40,14 @@ def when_finished(root: Root, intent: Intent, clearing: tuple[Change, ...]) -> t
     For showing only: the record is finished by recovery, whose steps these are not.
     """
     aside = tuple(each for each in clearing if isinstance(each, Move))
+    kept = [
+        Move(replaced.path, copy.path, copy.data, replaced.expect)
+        for copy, replaced in pairwise(clearing)
+        if isinstance(copy, Create) and isinstance(replaced, Replace) and _is_trash(copy.path)
+    ]
     with reporting(intent.about):
         coming = [each for file in intent.files for each in _coming(root, file, aside)]
-    return (*aside, *coming)
+    return (*aside, *kept, *coming)
 
 
 def to_withdraw(root: Root, intent: Intent, *, trash: str) -> tuple[Change, ...]:
@@ -84,11 +90,11 @@ def _cleared(root: Root, file: FileIntent, *, trash: str) -> Iterator[Change]:
         if target not in wanted:
             yield _to_trash(root, file.target, target, trash=trash)
     elif target not in (file.before, file.after):
-        yield from _brought_back(root, file.path, target, file.before)
+        yield from _brought_back(root, file.path, target, file.before, trash=trash)
     if file.to is not None:
         source = version(root, file.path)
         if source != file.before and not (source is None and target == file.after):
-            yield from _brought_back(root, file.path, source, file.before)
+            yield from _brought_back(root, file.path, source, file.before, trash=trash)
 
 
 def _coming(root: Root, file: FileIntent, aside: tuple[Move, ...]) -> Iterator[Change]:
@@ -105,10 +111,22 @@ def _coming(root: Root, file: FileIntent, aside: tuple[Move, ...]) -> Iterator[C
         yield Replace(file.target, data, _regular(file.target, target))
 
 
-def _brought_back(root: Root, path: str, there: str | None, wanted: str | None) -> Iterator[Change]:
+def _brought_back(
+    root: Root, path: str, there: str | None, wanted: str | None, *, trash: str
+) -> Iterator[Change]:
     assert wanted is not None
     data = history.get(root, Checksum(wanted))
-    yield Create(path, data) if there is None else Replace(path, data, _regular(path, there))
+    if there is None:
+        yield Create(path, data)
+        return
+    # The note's history doesn't name it if it says to be another note, or none: the trash does.
+    aside = _to_trash(root, path, there, trash=trash)
+    yield Create(aside.to, aside.data)
+    yield Replace(path, data, aside.expect)
+
+
+def _is_trash(path: str) -> bool:
+    return path.startswith(f"{layout.TRASH}/")
 
 
 def _reverted(root: Root, file: FileIntent, *, trash: str) -> Iterator[Change]:

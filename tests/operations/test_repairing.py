@@ -9,18 +9,27 @@ from pathlib import Path
 import pytest
 
 from keepm.errors import ConfirmationRequired, KeepMError, NotFound, RecoveryBlocked, WrongState
+from keepm.index.versions import channel_of
 from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
-from keepm.operations import inbox, memories, promotion, recording, repairing, status, sync
+from keepm.operations import (
+    inbox,
+    memories,
+    promotion,
+    recording,
+    repairing,
+    restoring,
+    status,
+    sync,
+)
 from keepm.operations.inbox import Suggestion
 from keepm.operations.promotion import Target
 from keepm.operations.repairing import Keep
 from keepm.operations.vault import Caller, Vault
-from keepm.store import history as objects
 from keepm.store import transaction
 from keepm.tokens import WriteProof
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
-from tests.operations.support import AGENT, Machine, claim, edit, events, proof
+from tests.operations.support import AGENT, Machine, claim, edit, events, look, proof
 
 OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 NOTE = "Memory/projects/widgets/build-command.md"
@@ -107,13 +116,6 @@ def decide(vault: Vault, waiting: str, keep: Keep) -> repairing.Repaired:
     return repairing.repair(vault, OWNER, waiting, keep, digest=plan.digest)
 
 
-def is_kept(machine: Machine, vault: Vault) -> bool:
-    """Tell whether the stranger's version is to be found somewhere."""
-    if STRANGER in machine.files().values():
-        return True
-    return objects.get(vault.root, Checksum.of(STRANGER)) == STRANGER
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_mine_finishes_the_change_and_keeps_the_stranger_s_version(
     name: str, machine: Machine, filled: Vault
@@ -131,9 +133,20 @@ def test_mine_finishes_the_change_and_keeps_the_stranger_s_version(
     assert done.event.operation == "repair"
     assert done.event.extra == {"keep": "mine", "resolves": waiting}
     assert STRANGER not in documents(machine).values()
-    assert is_kept(machine, filled)
+    (trashed,) = [p for p, d in machine.files().items() if d == STRANGER]
+    assert trashed in [each.entry.path for each in restoring.listing(filled)]
     recording.record(filled)
     assert not [path for path in machine.files() if "/.keepm-" in path]
+
+
+def test_a_repair_vouches_for_nothing(machine: Machine, filled: Vault) -> None:
+    """Neither for the version that it puts back on the way, nor for the one it puts aside."""
+    before = (machine.root / NOTE).read_bytes()
+    decide(filled, blocked("update", machine, filled), Keep.MINE)
+    for data, channel in ((before, "relayed"), (STRANGER, "owner-edit")):
+        machine.put(NOTE, data)
+        look(filled)
+        assert channel_of(filled.database, Checksum.of(data).hex) == channel
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -169,9 +182,11 @@ def test_the_plan_shows_what_becomes_of_the_files(machine: Machine, filled: Vaul
 
     plan = repairing.plan(filled, OWNER, waiting, Keep.MINE)
 
-    assert [(each.path, each.becomes) for each in plan.changes] == [(NOTE, "another version")]
-    assert "-A stranger's version." in plan.changes[0].diff
-    assert "+Mine." in plan.changes[0].diff
+    aside, change = plan.changes
+    assert (aside.path, aside.becomes) == (NOTE, "to the trash")
+    assert (change.path, change.becomes) == (NOTE, "another version")
+    assert "-A stranger's version." in change.diff
+    assert "+Mine." in change.diff
     assert machine.files() == before
 
 
