@@ -192,7 +192,8 @@ def _named(
     if event.operation in _FINAL:
         raise WrongState(
             f"{event.operation} is final",
-            hint="Older versions of a note are in `keepm history`.",
+            hint="Older versions of a note are in `keepm history`; what a repair put aside lies "
+            "in the trash, which `keepm restore` lists.",
             details={"operation": event.operation},
         )
     if event.transaction_id not in {each.transaction_id for each in alive}:
