@@ -56,8 +56,8 @@ def shown(text: str) -> str:
 
 def failure(error: KeepMError, *, as_json: bool) -> int:
     """Report an error and return its exit code."""
-    general = error.next_step == type(error).hint
-    hint = _FOR_PEOPLE.get(type(error), error.next_step) if general else error.next_step
+    general = type(error).hint
+    hint = error.next_step.replace(general, _FOR_PEOPLE.get(type(error), general))
     if as_json:
         data: dict[str, Any] = {
             "code": error.code,

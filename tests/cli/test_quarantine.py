@@ -51,6 +51,10 @@ def test_without_a_terminal_a_token_confirms_it(poisoned: Vault, keepm: CommandL
     assert names(poisoned) == {"fine", "poison"}
     done = keepm.json("quarantine", "add", "--confirm", "--token", shown["token"])
     assert names(poisoned) == {"fine"}
+    assert keepm.run("read", "poison") == (2, "")
+    assert "keepm search" in keepm.said
+    assert "1 here can't be read now" in keepm.said
+    assert "memory_" not in keepm.said, "a person is told commands, not tools"
 
     listed = keepm.json("quarantine", "list")
     assert listed["total"] == 1
