@@ -12,18 +12,20 @@ from dataclasses import replace
 
 from keepm.config.sameness import load_sameness
 from keepm.errors import KeepMError, RejectedBefore
-from keepm.index import catalog, rulings
+from keepm.index import catalog, rulings, versions
 from keepm.index.rulings import RulingRow
 from keepm.markdown import documents
-from keepm.model import verdict
+from keepm.model import layout, verdict
 from keepm.model.approval import Channel
+from keepm.model.checksum import Checksum
 from keepm.model.document import Damaged
 from keepm.model.handoff import Handoff
+from keepm.model.layout import Shelf
 from keepm.model.memory import Claim
 from keepm.model.proposal import Proposal, TargetAction
 from keepm.model.scope import Scope
 from keepm.operations.vault import Caller, Vault
-from keepm.store import reader
+from keepm.store import history, reader
 
 REJECTED = "rejected"
 NOT_DUPLICATE = "not_duplicate"
@@ -44,7 +46,7 @@ def require_not_rejected(vault: Vault, claim: Claim, *, was: Iterable[Claim] = (
     isn't new.
 
     Raises:
-        RejectedBefore: naming the verdict, when it was given, and why if that is still on file.
+        RejectedBefore: naming the verdict, when it was given, and why if that is still kept.
     """
     found = rejection_of(vault, claim, was=was)
     if found is None:
@@ -204,7 +206,7 @@ def claim_at(vault: Vault, path: str) -> Claim | None:
 
 
 def reason(vault: Vault, proposal_id: str) -> str:
-    """Return why a proposal was rejected, as long as it is in the archive."""
+    """Return why a proposal was rejected: from the archive, else from the version that was kept."""
     for row in catalog.find_proposals(vault.database, proposal_id, vault.visibility):
         if row.id == proposal_id:
             try:
@@ -214,7 +216,19 @@ def reason(vault: Vault, proposal_id: str) -> str:
                 continue
             if isinstance(content, Proposal) and content.rejection_reason:
                 return content.rejection_reason
-    return ""
+    last = versions.latest_of(vault.database, proposal_id)
+    kept = (last.new or last.old) if last is not None else None
+    if last is None or kept is None or not vault.visibility.sees(Scope.from_key(last.scope)):
+        return ""
+    try:
+        data = history.get(vault.root, Checksum(kept))
+    except KeepMError:
+        return ""
+    path = layout.inbox_path(
+        Shelf.ARCHIVED_PROPOSAL, Scope.from_key(last.scope), "rejected", proposal_id
+    )
+    content = documents.read(path, data).content
+    return (content.rejection_reason or "") if isinstance(content, Proposal) else ""
 
 
 # ---- parts ---------------------------------------------------------------------------------------

@@ -383,7 +383,7 @@ def test_an_event_that_rules_by_an_agent_s_word_rules_nothing(
 # ---- how long ------------------------------------------------------------------------------------
 
 
-def test_it_outlives_pruning_and_gc_which_take_the_reason(
+def test_it_outlives_pruning_and_gc_with_its_reason_as_long_as_versions_are_kept(
     machine: Machine, vault: Vault, clock: FixedClock
 ) -> None:
     rejected(vault)
@@ -398,10 +398,18 @@ def test_it_outlives_pruning_and_gc_which_take_the_reason(
 
     with pytest.raises(RejectedBefore) as caught:
         propose(vault, "renamed", body=RESTATED)
-    assert caught.value.details["why"] is None
+    why = caught.value.details["why"]
+    assert why
     assert caught.value.details["when"] == "2026-11-29T18:15:00Z"
     (standing,) = judging.standing(vault)
-    assert (standing.about[0].name, standing.reason) == (None, "")
+    assert (standing.about[0].name, standing.reason) == (None, why)
+
+    for kept in (machine.root / "Memory/.keepm/objects").rglob("*"):
+        if kept.is_file():
+            kept.unlink()
+    with pytest.raises(RejectedBefore) as caught:
+        propose(vault, "renamed", body=RESTATED)
+    assert caught.value.details["why"] is None
 
 
 def test_it_outlives_the_index_and_the_process(machine: Machine, vault: Vault) -> None:
