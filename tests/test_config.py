@@ -269,3 +269,37 @@ def test_damaged_policy_data_is_a_damaged_installation(tmp_path: Path) -> None:
     (tmp_path / "limits.toml").write_text("", "utf-8")
     with pytest.raises(ConfigurationError):
         config.load_policy(tmp_path)
+
+
+# ---- the gate ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "holds"),
+    [
+        ("host", "relayed", "host"),
+        ("host", "owner", "owner"),
+        ("relayed", "host", "host"),
+        (None, "host", "host"),
+    ],
+)
+def test_the_environment_may_tighten_the_gate_and_never_loosen_it(
+    home: Path, kept: str | None, given: str, holds: str
+) -> None:
+    """A server's registration, and with it the environment, can come from a repository."""
+    text = f'[approval]\nminimum = "{kept}"\nexternal_edits = "review"\n' if kept else ""
+    settings = load(
+        home,
+        text=text,
+        environ={
+            "KEEPM_APPROVAL_MINIMUM": given,
+            "KEEPM_APPROVAL_EXTERNAL_EDITS": "owner-edit",
+            "KEEPM_LANGUAGE": "zh",
+        },
+    )
+
+    assert settings.approval_minimum == holds
+    assert settings.approval_external_edits == ("review" if kept else "owner-edit")
+    assert settings.language == "zh"
+    from_file = holds == kept != given
+    assert (settings.origins["approval.minimum"] == str(settings.config_file)) is from_file

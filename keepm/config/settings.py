@@ -20,6 +20,7 @@ from keepm.config.folders import (
 from keepm.config.values import (
     BY_KIND,
     CHOICES,
+    GATE,
     INTEGERS,
     check_value,
     refuse_unknown_kinds,
@@ -159,6 +160,13 @@ def load(
     for name, choices in CHOICES.items():
         raw, origins[name] = pick(name, choices[0])
         values[name] = check_value(name, raw, where=origins[name])
+        kept = _lookup(document, name)
+        if name.startswith(GATE) and kept is not None:
+            # The choices go from the loosest on. Whoever writes a server's registration gives it
+            # its environment: that may tighten the gate the owner set, never loosen it.
+            kept = check_value(name, kept, where=str(path))
+            if choices.index(kept) > choices.index(values[name]):
+                values[name], origins[name] = kept, str(path)
     for name, (default, _, _) in INTEGERS.items():
         raw, origins[name] = pick(name, default)
         values[name] = check_value(name, raw, where=origins[name])

@@ -65,7 +65,11 @@ def require_not_rejected(vault: Vault, claim: Claim, *, was: Iterable[Claim] = (
 
 
 def rejection_of(vault: Vault, claim: Claim, *, was: Iterable[Claim] = ()) -> RulingRow | None:
-    """Return the latest standing verdict that rejects a claim in its scope."""
+    """Return the latest standing verdict that rejects a claim in its scope.
+
+    What was rejected for a project can't come to it as global memory either; other projects learn
+    nothing of it.
+    """
     if not rulings.has_any(vault.database, REJECTED):
         return None
     rules = load_sameness()
@@ -73,10 +77,13 @@ def rejection_of(vault: Vault, claim: Claim, *, was: Iterable[Claim] = ()) -> Ru
     for known in was:
         if known.scope == claim.scope:
             values.difference_update(verdict.values(known, vault.policy, rules))
+    binding = {claim.scope.key}
+    if claim.scope.project_id is None and vault.visibility.project_id is not None:
+        binding.add(Scope(vault.visibility.project_id).key)
     found = [
         row
         for row in rulings.about(vault.database, REJECTED, sorted(values))
-        if row.scope == claim.scope.key and counts(row)
+        if row.scope in binding and counts(row)
     ]
     return found[-1] if found else None
 

@@ -522,6 +522,20 @@ def test_a_lift_takes_every_verdict_with_it_that_rules_the_same(
 # ---- scopes --------------------------------------------------------------------------------------
 
 
+def test_what_a_project_rejected_does_not_come_to_it_as_global_memory(
+    machine: Machine, vault: Vault, opened: Opening
+) -> None:
+    rejected(vault)
+    with pytest.raises(RejectedBefore):
+        memories.create(vault, AGENT, claim("for-all", body=RESTATED, scope=GLOBAL))
+    with pytest.raises(RejectedBefore):
+        propose(vault, "renamed", body=RESTATED, scope=GLOBAL)
+    propose(vault, "another", body=OTHER, scope=GLOBAL)
+
+    gadgets = opened(machine.project("gadgets"))
+    memories.create(gadgets, AGENT, claim("for-all", body=RESTATED, scope=GLOBAL))
+
+
 def test_it_binds_in_its_own_scope_and_is_told_to_nobody_else(
     machine: Machine, vault: Vault, opened: Opening
 ) -> None:
