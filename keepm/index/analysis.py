@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from keepm.index import stopwords
 from keepm.index.stemming import stem
@@ -90,10 +91,7 @@ _NOTHING = _Analysed((), (), ())
 
 def for_index(text: str) -> str:
     """Return the terms of a text, parted by blanks, in the order of the text."""
-    terms: list[str] = []
-    for piece in _pieces(normalised(text)):
-        terms += piece_terms(piece)
-    return " ".join(terms)
+    return " ".join(chain.from_iterable(map(piece_terms, _pieces(normalised(text)))))
 
 
 Places = dict[str, tuple[tuple[int, str], ...]]
@@ -219,8 +217,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 @lru_cache(maxsize=1 << 15)
 def piece_terms(piece: str) -> tuple[str, ...]:
     """Return the terms of one normalised piece."""
-    if piece.isascii() and piece.isalpha() and (len(piece) == 1 or piece[1:].islower()):
-        return (stem(piece.lower()[:LONGEST]),)  # by far the most: a plain word
+    word = piece.rstrip(".:")
+    if word.isascii() and word.isalpha() and (len(word) == 1 or word[1:].islower()):
+        # By far the most: a plain word, maybe the last one of its sentence.
+        return (stem(word.lower()[:LONGEST]),)
     if _RUNS.match(piece):
         # The last character alone too: with pairs every other one is the beginning of a term.
         return (*(piece[n : n + 2] for n in range(len(piece) - 1)), piece[-1])

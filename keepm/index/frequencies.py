@@ -8,21 +8,21 @@ this one common, known or worth suggesting. It follows the rows of `terms`, what
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from keepm.index import rows
 from keepm.model.memory import Visibility
 
-Tally = Counter[tuple[str, str]]
-"""How many notes hold a term, by term and scope key."""
+Tally = dict[str, Counter[str]]
+"""By scope key and term: how many notes hold it."""
 
 _AT_ONCE = 500  # parameters of one statement; SQLite takes at least 999
 
 
 def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
     """Count the terms of the notes at these paths, as the index holds them now."""
-    found: Tally = Counter()
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for path in dict.fromkeys(paths):
         row = connection.execute(
             "SELECT n.scope, t.name, t.aliases, t.tags, t.description, t.sources, t.body"
@@ -31,15 +31,21 @@ def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
         ).fetchone()
         if row is not None:
             scope, *texts = row
-            found.update((term, scope) for term in set(" ".join(texts).split()))
+            found[scope].update(set(" ".join(texts).split()))
     return found
 
 
 def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
     """Let the table follow a change from one tally to the other."""
-    after.subtract(before)
+    for scope, counts in before.items():
+        after.setdefault(scope, Counter()).subtract(counts)
     # In the table's order, so that neighbours are met on one page while a large index is filled.
-    changes = sorted((term, scope, count) for (term, scope), count in after.items() if count)
+    changes = sorted(
+        (term, scope, count)
+        for scope, counts in after.items()
+        for term, count in counts.items()
+        if count
+    )
     if not changes:
         return
     connection.executemany(

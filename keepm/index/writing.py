@@ -35,6 +35,8 @@ from keepm.model.memory import Memory
 _BULK_HASH_BYTES = 64 * 1024 * 1024
 _NORMAL_HASH_BYTES = 1024 * 1024
 _NORMAL_AUTOMERGE = 4
+_BULK_LOG_PAGES = 16 * 1024
+_NORMAL_LOG_PAGES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def rebuild(db: Database, batches: Iterable[Batch]) -> None:
     """
     stale = set(files(db))
     try:
-        _configure(db, automerge=0, hash_bytes=_BULK_HASH_BYTES)
+        _configure(db, automerge=0, hash_bytes=_BULK_HASH_BYTES, log_pages=_BULK_LOG_PAGES)
         for batch in batches:
             with db.writing() as connection:
                 _apply(connection, batch)
@@ -84,7 +86,12 @@ def rebuild(db: Database, batches: Iterable[Batch]) -> None:
             lineage.settle(connection)
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
     finally:
-        _configure(db, automerge=_NORMAL_AUTOMERGE, hash_bytes=_NORMAL_HASH_BYTES)
+        _configure(
+            db,
+            automerge=_NORMAL_AUTOMERGE,
+            hash_bytes=_NORMAL_HASH_BYTES,
+            log_pages=_NORMAL_LOG_PAGES,
+        )
 
 
 def files(db: Database) -> dict[str, FileRow]:
@@ -122,8 +129,10 @@ def paths_of(db: Database, checksum: str) -> list[str]:
         return [_path(path) for (path,) in rows]
 
 
-def _configure(db: Database, *, automerge: int, hash_bytes: int) -> None:
+def _configure(db: Database, *, automerge: int, hash_bytes: int, log_pages: int) -> None:
     with db.writing() as connection:
+        # Of this connection, which the pool lends to whoever comes next: the batches.
+        connection.execute(f"PRAGMA wal_autocheckpoint = {log_pages}")
         for option, value in (("automerge", automerge), ("hashsize", hash_bytes)):
             connection.execute("INSERT INTO terms (terms, rank) VALUES (?, ?)", (option, value))
 

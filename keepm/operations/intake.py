@@ -25,6 +25,7 @@ from keepm.store import history, reader
 from keepm.store.reader import FileState
 
 _BATCH = 200
+_LARGEST_BATCH = 8 * _BATCH
 _RACY_NS = 3_000_000_000  # coarser than any file system's stamps
 _NOT_SERVED = (f"{layout.TRASH}/", f"{layout.RECORDS}/")  # what a change writes beside documents
 
@@ -87,10 +88,14 @@ def batches(
     """Yield the files in batches; `on_record` where there is no index to compare with."""
     # A copy is told by the note that it is a copy of, so the notes come first.
     ordered = sorted((s.path for s in unread), key=lambda path: copies.base(path) is not None)
-    for start in range(0, len(unread), _BATCH):
+    start, size = 0, _BATCH
+    while start < len(ordered):
         if vault.progress.stopping.is_set():
             return
-        paths = ordered[start : start + _BATCH]
+        paths = ordered[start : start + size]
+        start += size
+        # Some notes can be found soon; of many, fewer transactions write fewer pages twice.
+        size = min(2 * size, _LARGEST_BATCH)
         batch = read_batch(vault, paths, known, scanned_ns)
         if on_record is not None:
             # The first look at a vault finds nothing changed but what the ledgers know better.
@@ -99,7 +104,7 @@ def batches(
             edits = tuple(HandEdit(path, None, review=review) for path in found)
             batch = replace(batch, edits=edits)
         yield batch
-        vault.progress.left = max(0, len(unread) - start - _BATCH)
+        vault.progress.left = max(0, len(ordered) - start)
 
 
 def read_batch(
