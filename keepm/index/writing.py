@@ -6,6 +6,7 @@ says is always true of the rest.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ _NORMAL_HASH_BYTES = 1024 * 1024
 _NORMAL_AUTOMERGE = 4
 _BULK_LOG_PAGES = 16 * 1024
 _NORMAL_LOG_PAGES = 1000
+
+_file_row = functools.partial(tuple.__new__, FileRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ def files(db: Database) -> dict[str, FileRow]:
         rows = connection.execute(
             "SELECT path, size, mtime_ns, checksum, scanned_ns, reason FROM files"
         )
-        found = {row[0]: FileRow._make(row) for row in rows}
+        # What `FileRow._make` does, for each start of a server as often as there are files.
+        found = {row.path: row for row in map(_file_row, rows.fetchall())}
     for path in [path for path in found if isinstance(path, bytes)]:
         found[_path(path)] = found.pop(path)._replace(path=_path(path))
     return found

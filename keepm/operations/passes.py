@@ -42,6 +42,11 @@ class Pass:
     skipped: int
     held: int = 0  # missing, and not taken for deleted yet
 
+    @property
+    def state(self) -> IndexState:
+        """What the index was worth right after this look."""
+        return IndexState.HELD if self.held else IndexState.CURRENT
+
 
 def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pass:
     """Bring the index up to the files; safe beside writers in this and other processes.
@@ -64,7 +69,7 @@ def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pas
             progress.state = IndexState.UNAVAILABLE
             progress.ended = time.monotonic()
             raise
-        progress.state = IndexState.HELD if result.held else IndexState.CURRENT
+        progress.state = result.state
         progress.left, progress.held = 0, result.held
         progress.rebuilding = False
         progress.seen_at = vault.now()
@@ -127,7 +132,8 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     holding.refuse_empty(vault, known, present)
     # What lies in a folder that denies access is unknown, not gone.
     closed = tuple(f"{row.path}/" for row in skipped if row.reason == "unreadable")
-    missing = tuple(p for p in known if p not in present and not p.startswith(closed))
+    absent = known.keys() - present
+    missing = tuple(p for p in known if p in absent and not p.startswith(closed)) if absent else ()
     vault.progress.left = len(unread)
     if unread and not vault.progress.rebuilding:
         vault.progress.state = IndexState.CATCHING_UP
@@ -167,15 +173,19 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     return Pass(len(present), len(unread), len(removed), len(skipped), len(lost.held))
 
 
-def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items; a look beside answers lets them go on every now and then.
+def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterable[Item]:
+    """Return the items; a look beside answers lets them go on every now and then.
 
     An answer is dozens of short steps in SQLite, and gets its turn back only when another thread
     lets go.
     """
     beside = vault.progress.worker is threading.current_thread()
+    return _with_pauses(items) if beside else items
+
+
+def _with_pauses(items: Iterable[Item]) -> Iterator[Item]:
     for count, item in enumerate(items):
-        if beside and count % _TURN == 0:
+        if count % _TURN == 0:
             time.sleep(_TURN_SECONDS)
         yield item
 
