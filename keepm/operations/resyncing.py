@@ -30,7 +30,7 @@ def quick(vault: Vault) -> Synced:
     sync.recover(vault)
     found = sync.reconcile(vault)
     _record(vault)
-    return Synced(found, vault.progress.state)
+    return Synced(found, found.state)
 
 
 def files(vault: Vault) -> int:
@@ -47,7 +47,7 @@ def full(vault: Vault) -> Synced:
     sync.recover(vault)
     found = sync.rebuild(vault)
     _record(vault)
-    return Synced(found, vault.progress.state, rebuilt=True)
+    return Synced(found, found.state, rebuilt=True)
 
 
 def _record(vault: Vault) -> None:

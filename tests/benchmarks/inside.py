@@ -34,7 +34,7 @@ CALLER = Caller(surface="mcp", channel=Channel.RELAYED, client="benchmark")
 
 
 def passes(place: Place) -> Iterator[Row]:
-    """Measure filling the index and a pass that finds nothing; the index is left warm."""
+    """Measure filling the index, its size, and a pass that finds nothing; it is left warm."""
 
     def cold() -> None:
         shutil.rmtree(place.home / "data" / "indexes", ignore_errors=True)
@@ -44,7 +44,8 @@ def passes(place: Place) -> Iterator[Row]:
         with closing(open_vault(place.settings())) as vault:
             sync.reconcile(vault)
 
-    filled, parsed = in_turn(cold, lambda: raw.read_and_parse(place), times=_COLD_PASSES)
+    times = 1 if place.is_large else _COLD_PASSES
+    filled, parsed = in_turn(cold, lambda: raw.read_and_parse(place), times=times)
     yield ratio(
         "cold index",
         place.notes,
@@ -57,7 +58,7 @@ def passes(place: Place) -> Iterator[Row]:
         looked, parsed = in_turn(
             lambda: diagnosis.examine(vault, CALLER),
             lambda: raw.read_and_parse(place),
-            times=_COLD_PASSES,
+            times=times,
         )
     yield ratio(
         "doctor, deep",
@@ -66,6 +67,14 @@ def passes(place: Place) -> Iterator[Row]:
         raw=parsed.best,
         raw_name="read, hash, parse",
         most=3,
+    )
+    index, texts = index_path(place.settings()).stat().st_size, raw.size(place)
+    yield Row(
+        "size of the index, a note",
+        place.notes,
+        f"{index / place.notes / 1000:.1f} kB",
+        f"{texts / place.notes / 1000:.1f} kB Markdown",
+        index / texts,
     )
     unchanged, walked = in_turn(look, lambda: raw.walk(place), times=_PASSES)
     yield ratio(

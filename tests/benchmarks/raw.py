@@ -21,6 +21,12 @@ def walk(place: Place) -> int:
     return sum(1 for _ in _files(str(place.root / "Memory")))
 
 
+def size(place: Place) -> int:
+    """Return how many bytes all documents have."""
+    files = _files(str(place.root / "Memory"))
+    return sum(Path(path).stat().st_size for path in files if path.endswith(".md"))
+
+
 def read_and_parse(place: Place) -> int:
     """Read, hash and parse every document once; return how many there are."""
     count = 0

@@ -50,6 +50,11 @@ class Place:
     projects: tuple[str, ...]
 
     @property
+    def is_large(self) -> bool:
+        """Tell whether filling an index takes minutes, so that it is measured once."""
+        return self.notes > 20_000
+
+    @property
     def root(self) -> Path:
         return self.home / "vault"
 
