@@ -104,7 +104,7 @@ def _take(
     return step is not None and world.take(step, dies_at=dies_at, power_cut=power_cut)
 
 
-@pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.campaign)])
 def test_every_sequence_of_two_survives_deaths_at_its_durable_steps(
     tmp_path: Path, every: int
 ) -> None:

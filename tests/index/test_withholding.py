@@ -493,7 +493,7 @@ _BATCHES = st.tuples(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(_BATCHES, max_size=7))
 def test_what_is_withheld_is_the_same_step_by_step_and_built_at_once(
     batches: list[tuple[list[Entry], list[VersionRow], list[RulingRow]]],

@@ -355,8 +355,8 @@ class Gate(RuleBasedStateMachine):
 @pytest.mark.parametrize(
     ("era", "histories", "length"),
     [
-        ("auto", 5, 40),
-        ("legacy", 5, 40),
+        ("auto", 3, 40),
+        ("legacy", 3, 40),
         pytest.param("auto", 200, 80, marks=pytest.mark.campaign),
         pytest.param("legacy", 200, 80, marks=pytest.mark.campaign),
     ],

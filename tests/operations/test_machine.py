@@ -264,7 +264,7 @@ class History(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize(
-    ("histories", "length"), [(25, 25), pytest.param(600, 50, marks=pytest.mark.campaign)]
+    ("histories", "length"), [(15, 25), pytest.param(600, 50, marks=pytest.mark.campaign)]
 )
 def test_any_history_leaves_what_was_acknowledged_and_nothing_else(
     histories: int, length: int

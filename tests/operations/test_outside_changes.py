@@ -199,7 +199,7 @@ def explained(vault: Vault, machine: Machine) -> None:
 
 
 @given(st.lists(STEPS, max_size=14))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @example([Step("create"), Step("create", name=4), Step("look"), Step("delete"), Step("look")])
 @example([Step("create"), Step("reset"), Step("look"), Step("same-size"), Step("reset")])
 @example([Step("create"), Step("look"), Step("evict"), Step("look"), Step("create")])
