@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -108,17 +108,16 @@ def places(text: str, wanted: Set[str], known: Places) -> list[tuple[int, str]]:
         piece = match[0]
         inside = known.get(piece)
         if inside is None:
-            inside = known[piece] = _wanted_in(piece, wanted)
+            terms = piece_terms(piece) if piece.isascii() else raw_terms(piece)
+            apart = wanted.isdisjoint(terms)  # by far most are
+            inside = known[piece] = () if apart else _placed(piece, terms, wanted)
         if inside:
             start = match.start()
             found += [(start + n, term) for n, term in inside]
     return found
 
 
-def _wanted_in(piece: str, wanted: Set[str]) -> tuple[tuple[int, str], ...]:
-    terms = raw_terms(piece)
-    if wanted.isdisjoint(terms):
-        return ()
+def _placed(piece: str, terms: Sequence[str], wanted: Set[str]) -> tuple[tuple[int, str], ...]:
     # The terms of a run are its pairs, one for each character.
     step = 1 if _RUNS.match(piece) else 0
     return tuple((n * step, term) for n, term in enumerate(terms) if term in wanted)

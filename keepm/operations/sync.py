@@ -36,7 +36,7 @@ def refresh(vault: Vault) -> IndexState:
         _wait(vault)
     elif progress.passing.locked():
         return progress.state  # somebody looks just now
-    elif progress.ended is None or (_is_due(vault) and progress.took <= _INLINE_SECONDS):
+    elif progress.ended is None or (progress.took <= _INLINE_SECONDS and _is_due(vault)):
         _pass_quietly(vault)
     elif _is_due(vault):
         # People edit between two tasks, hardly between two calls of one.
