@@ -227,6 +227,18 @@ def counts(db: Database, visibility: Visibility) -> Counts:
     )
 
 
+def withheld_count(db: Database, visibility: Visibility) -> int:
+    """Count the notes in sight that can't be shown, as `counts` does."""
+    seen, values = rows.visible("scope", visibility)
+    with db.asking() as connection:
+        (count,) = connection.execute(
+            f"SELECT count(*) FROM all_notes WHERE {seen}"  # noqa: S608
+            " AND (withheld_by <> '' OR standing = ?)",
+            [*values, str(Standing.WITHHELD)],
+        ).fetchone()
+    return int(count)
+
+
 def problem_count(db: Database, visibility: Visibility) -> int:
     """Count the visible files with something wrong: unread, damaged, a finding, a taken id.
 

@@ -116,11 +116,13 @@ def _alphabet(word: str) -> set[str]:
 def _spellings(connection: sqlite3.Connection, term: str, sight: Sight) -> Sequence[str]:
     """Return how a term is written in notes in sight."""
     found = connection.execute(
-        "SELECT n.name, n.aliases, n.tags, n.description, b.body"  # noqa: S608
-        " FROM terms CROSS JOIN notes AS n ON n.number = terms.rowid"
-        " JOIN bodies AS b USING (number)"
+        # The first few by path, and only then their texts.
+        "WITH first AS (SELECT n.number FROM terms"  # noqa: S608
+        " CROSS JOIN notes AS n ON n.number = terms.rowid"
         f" WHERE terms MATCH ? AND n.standing = 'sound' AND {sight.condition}"
-        " ORDER BY n.path LIMIT ?",
+        " ORDER BY n.path LIMIT ?)"
+        " SELECT n.name, n.aliases, n.tags, n.description, b.body FROM notes AS n"
+        " JOIN bodies AS b USING (number) WHERE n.number IN first ORDER BY n.path",
         [f'"{term}"', *sight.values, _MOST_NOTES],
     )
     written: dict[str, None] = {}

@@ -25,7 +25,7 @@ def count(vault: Vault, kind: str = "memory") -> int:
 
 def why_none(vault: Vault) -> tuple[str, int | None]:
     """Return the reason why there are no notes to show, and how many are withheld."""
-    number = catalog.counts(vault.database, vault.visibility).withheld
+    number = catalog.withheld_count(vault.database, vault.visibility)
     return (REASON, number) if number else ("no_match", None)
 
 
