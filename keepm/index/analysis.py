@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 from keepm.index import stopwords
 from keepm.index.stemming import stem
+from keepm.index.wordforms import base_form
 
 LONGEST = 64
 """Longer terms (base64, minified code) are cut there, in notes and queries alike."""
@@ -104,20 +105,29 @@ def places(text: str, wanted: Set[str], known: Places) -> list[tuple[int, str]]:
     `known` belongs to one set of wanted terms; hand it on from text to text.
     """
     found: list[tuple[int, str]] = []
+    initials = {term[0] for term in wanted}
     for match in _pattern(text).finditer(text):
         piece = match[0]
         inside = known.get(piece)
         if inside is None:
-            terms = piece_terms(piece) if piece.isascii() else raw_terms(piece)
-            apart = wanted.isdisjoint(terms)  # by far most are
-            inside = known[piece] = () if apart else _placed(piece, terms, wanted)
+            inside = known[piece] = _wanted_in(piece, wanted, initials)
         if inside:
             start = match.start()
             found += [(start + n, term) for n, term in inside]
     return found
 
 
-def _placed(piece: str, terms: Sequence[str], wanted: Set[str]) -> tuple[tuple[int, str], ...]:
+def _wanted_in(piece: str, wanted: Set[str], initials: Set[str]) -> tuple[tuple[int, str], ...]:
+    if piece.isascii():
+        word = _plain(piece)
+        # A stem begins as its word does, so most needn't be found.
+        if word and base_form(word)[0] not in initials:
+            return ()
+        terms = piece_terms(piece)
+    else:
+        terms = raw_terms(piece)
+    if wanted.isdisjoint(terms):
+        return ()
     # The terms of a run are its pairs, one for each character.
     step = 1 if _RUNS.match(piece) else 0
     return tuple((n * step, term) for n, term in enumerate(terms) if term in wanted)
@@ -216,15 +226,24 @@ def _pattern(text: str) -> re.Pattern[str]:
 @lru_cache(maxsize=1 << 15)
 def piece_terms(piece: str) -> tuple[str, ...]:
     """Return the terms of one normalised piece."""
-    word = piece.rstrip(".:")
-    if word.isascii() and word.isalpha() and (len(word) == 1 or word[1:].islower()):
-        # By far the most: a plain word, maybe the last one of its sentence.
-        return (stem(word.lower()[:LONGEST]),)
+    if word := _plain(piece):
+        return (stem(word),)
     if _RUNS.match(piece):
         # The last character alone too: with pairs every other one is the beginning of a term.
         return (*(piece[n : n + 2] for n in range(len(piece) - 1)), piece[-1])
     found = _analyse(piece)
     return (*found.wholes, *found.parts)
+
+
+def _plain(piece: str) -> str:
+    """Return a plain word, maybe the last of its sentence, in lower case; else nothing.
+
+    By far the most pieces are plain words.
+    """
+    word = piece.rstrip(".:")
+    if word.isascii() and word.isalpha() and (len(word) == 1 or word[1:].islower()):
+        return word.lower()[:LONGEST]
+    return ""
 
 
 @lru_cache(maxsize=1 << 12)
