@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from keepm.index import search as index_search
 from keepm.index.database import Database
-from keepm.index.search import Hit, Query, SearchResult, search
+from keepm.index.hits import Hit
+from keepm.index.search import Query, SearchResult, search
 from keepm.index.writing import Batch, Entry, apply
 from keepm.model.document import Standing
 from keepm.model.memory import GLOBAL, Kind, Language, Scope, Status, Visibility
