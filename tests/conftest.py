@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +15,24 @@ from tests.operations.support import FixedClock, Machine, Opening
 
 if TYPE_CHECKING:
     from tests.mcp.client import Tools
+
+
+# Where it matters what is on the disk, or what the disk costs.
+_SYNCED = ("tests/store/", "tests/campaigns/", "tests/stories/", "tests/benchmarks/")
+
+
+@pytest.fixture(autouse=True)
+def syncs_only_where_it_matters(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let no other test wait for the disk: what is durable is for the store's own to prove."""
+    if request.node.nodeid.startswith(_SYNCED):
+        yield
+        return
+    fsync = os.fsync
+    os.fsync = lambda fd: None
+    try:
+        yield
+    finally:
+        os.fsync = fsync
 
 
 @pytest.fixture

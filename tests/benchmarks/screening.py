@@ -67,22 +67,33 @@ def advised(text: str) -> bool:
 
 def measures() -> Iterator[Measure]:
     """Measure each class of rules on its corpora, then on texts of other origin."""
+    yield from measures_of_corpora()
+    for name, texts in (
+        ("this repository's notes and code", _own()),
+        ("Python's library", _library()),
+    ):
+        pieces = [piece for text in texts for piece in text.split("\n\n") if piece.strip()]
+        yield _measure(f"{name}: secrets", _is_secret, [], pieces)
+        yield _measure(f"{name}: invisible", lambda t: refused(t, _INVISIBLE), [], pieces)
+        yield _measure(f"{name}: encoded runs", lambda t: refused(t, _ENCODED), [], pieces)
+        yield _measure(f"{name}: advice", advised, [], pieces)
+
+
+def measures_of_corpora() -> Iterator[Measure]:
+    """Measure each class of rules on its corpora."""
     clean = [line for name in corpora.names("clean") for line in corpora.lines(name)]
     by_form = {name: corpora.lines(name) for name in corpora.names("secrets")}
     shapes = [text for _, text in tokens.SHAPES]
-
-    def secret(text: str) -> bool:
-        return refused(text, _SECRETS)
 
     for name, lines in by_form.items():
         form = name.partition("/")[2]
         counterpart = (
             corpora.lines(f"clean/{form}") if f"clean/{form}" in corpora.names("clean") else []
         )
-        yield _measure(f"secrets: {form}", secret, lines, counterpart)
-    yield _measure("secrets: shapes of tokens", secret, shapes, [])
+        yield _measure(f"secrets: {form}", _is_secret, lines, counterpart)
+    yield _measure("secrets: shapes of tokens", _is_secret, shapes, [])
     everything = [line for lines in by_form.values() for line in lines]
-    yield _measure("secrets, all", secret, [*everything, *shapes], clean)
+    yield _measure("secrets, all", _is_secret, [*everything, *shapes], clean)
     for name, by in (("invisible", _INVISIBLE), ("markup", _MARKUP)):
         bad = [*corpora.escaped(f"{name}/refused"), *corpora.escaped(f"{name}/missed")]
         good = [*corpora.escaped(f"{name}/clean"), *clean]
@@ -94,15 +105,10 @@ def measures() -> Iterator[Measure]:
         corpora.lines("advice/addressed"),
         [*corpora.lines("advice/ordinary"), *clean],
     )
-    for name, texts in (
-        ("this repository's notes and code", _own()),
-        ("Python's library", _library()),
-    ):
-        pieces = [piece for text in texts for piece in text.split("\n\n") if piece.strip()]
-        yield _measure(f"{name}: secrets", secret, [], pieces)
-        yield _measure(f"{name}: invisible", lambda t: refused(t, _INVISIBLE), [], pieces)
-        yield _measure(f"{name}: encoded runs", lambda t: refused(t, _ENCODED), [], pieces)
-        yield _measure(f"{name}: advice", advised, [], pieces)
+
+
+def _is_secret(text: str) -> bool:
+    return refused(text, _SECRETS)
 
 
 def _measure(name: str, finds: Callable[[str], bool], bad: list[str], clean: list[str]) -> Measure:

@@ -8,7 +8,7 @@ from tests.benchmarks import screening
 def test_no_clean_line_of_the_corpora_is_refused_and_the_misses_are_counted() -> None:
     corpora = {
         row.name: row
-        for row in screening.measures()
+        for row in screening.measures_of_corpora()
         if row.name.partition(":")[0]
         in ("secrets", "secrets, all", "invisible", "markup", "advice")
     }

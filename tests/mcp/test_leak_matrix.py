@@ -306,8 +306,20 @@ def test_of_its_own_documents_a_server_tells_what_the_table_says(
     assert told(agent, ids) == expected(sort)
 
 
-@pytest.mark.parametrize("bound", [True, False], ids=["another project", "no project"])
-@pytest.mark.parametrize("sort", ROWS)
+# One predicate tells both apart from the owner: without a project a few sorts do for it here.
+@pytest.mark.parametrize(
+    ("sort", "bound"),
+    [pytest.param(sort, True, id=f"{sort}-another project") for sort in ROWS]
+    + [
+        pytest.param(
+            sort,
+            False,
+            id=f"{sort}-no project",
+            marks=() if number % 4 == 0 else pytest.mark.campaign,
+        )
+        for number, sort in enumerate(ROWS)
+    ],
+)
 def test_of_another_projects_documents_nothing_is_told_or_counted(
     machine: Machine, connect: Callable[..., Tools], sort: str, bound: bool
 ) -> None:
