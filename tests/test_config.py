@@ -206,8 +206,8 @@ def test_a_windows_spelling_makes_no_folder_of_that_name_anywhere(home: Path, na
 
 @posix_only
 def test_a_project_that_a_host_on_windows_names_is_found_where_it_is_mounted(home: Path) -> None:
-    environ = {"CLAUDE_PROJECT_DIR": "C:\\work\\widgets"}
-    assert config.load({}, environ, home).project_dir == Path("/mnt/c/work/widgets")
+    environ = {"CLAUDE_PROJECT_DIR": "D:\\code\\widgets"}
+    assert config.load({}, environ, home).project_dir == Path("/mnt/d/code/widgets")
     environ = {"CLAUDE_PROJECT_DIR": "\\\\wsl.localhost\\Ubuntu\\home\\sam\\widgets"}
     assert config.load({}, environ, home).project_dir == Path("/home/sam/widgets")
 

@@ -20,6 +20,8 @@ from keepm.operations.vault import Caller, Vault
 from keepm.operations.vouching import NoteReview
 from keepm.operations.waiting import InboxItem, InboxPage
 
+Decide = Callable[[Vault, Caller, ProposalReview, Words], dict[str, Any]]
+"""What is done with a proposal that was shown; returns what is told of it as JSON."""
 _ALL = 1_000_000
 
 
@@ -153,28 +155,12 @@ def _tell(tally: dict[Outcome, int], say: Words) -> None:
 
 
 def _approve(args: argparse.Namespace) -> int:
-    def one(vault: Vault, caller: Caller, item: Named, say: Words) -> dict[str, Any] | None:
-        review = reviewing.look(vault, item.identifier)
-        item.require(review.document, caller)
-        named.show(named.sheet_of(say).proposal(review, _title(review)))
-        if not named.agreed(args, say("approve_question", name=sheet.name(review.document))):
-            return None
-        return _approved(vault, caller, review, say)
-
     if batch.is_rule(args):
         return _by_rule(args, "batch_approve", _approved, clean_only=True)
-    return named.each(args, one)
+    return _by_name(args, "approve_question", _approved)
 
 
 def _reject(args: argparse.Namespace) -> int:
-    def one(vault: Vault, caller: Caller, item: Named, say: Words) -> dict[str, Any] | None:
-        review = reviewing.look(vault, item.identifier)
-        item.require(review.document, caller)
-        named.show(named.sheet_of(say).proposal(review, _title(review)))
-        if not named.agreed(args, say("reject_question", name=sheet.name(review.document))):
-            return None
-        return rejected(vault, caller, review, say)
-
     def rejected(
         vault: Vault, caller: Caller, review: ProposalReview, say: Words
     ) -> dict[str, Any]:
@@ -194,7 +180,7 @@ def _reject(args: argparse.Namespace) -> int:
 
     if batch.is_rule(args):
         return _by_rule(args, "batch_reject", rejected, clean_only=False)
-    return named.each(args, one)
+    return _by_name(args, "reject_question", rejected)
 
 
 def _approved(vault: Vault, caller: Caller, review: ProposalReview, say: Words) -> dict[str, Any]:
@@ -222,10 +208,24 @@ def _confirm(args: argparse.Namespace) -> int:
     return named.each(args, one)
 
 
+def _by_name(args: argparse.Namespace, question: str, decide: Decide) -> int:
+    """Decide on each that is named, after it was shown and the question about it answered."""
+
+    def one(vault: Vault, caller: Caller, item: Named, say: Words) -> dict[str, Any] | None:
+        review = reviewing.look(vault, item.identifier)
+        item.require(review.document, caller)
+        named.show(named.sheet_of(say).proposal(review, _title(review)))
+        if not named.agreed(args, say(question, name=sheet.name(review.document))):
+            return None
+        return decide(vault, caller, review, say)
+
+    return named.each(args, one)
+
+
 def _by_rule(
     args: argparse.Namespace,
     question: str,
-    decide: Callable[[Vault, Caller, ProposalReview, Words], dict[str, Any]],
+    decide: Decide,
     *,
     clean_only: bool,
 ) -> int:

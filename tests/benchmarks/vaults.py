@@ -61,7 +61,11 @@ class Place:
     @property
     def project_dir(self) -> Path:
         """The folder of the first project, in which servers and operations run."""
-        return self.home / "work" / self.projects[0]
+        return self.folder_of(self.projects[0])
+
+    def folder_of(self, project: str) -> Path:
+        """The folder of a project."""
+        return self.home / "repositories" / project
 
     @property
     def environ(self) -> dict[str, str]:
@@ -83,13 +87,13 @@ def generate(home: Path, *, notes: int, seed: int = 0) -> Place:
     count = max(1, notes // _NOTES_A_PROJECT)
     place = Place(home, notes, tuple(f"project-{n:02}" for n in range(1, count + 1)))
     for project in place.projects:
-        source = home / "work" / project / "src" / "main.py"
+        source = place.folder_of(project) / "src" / "main.py"
         source.parent.mkdir(parents=True)
         source.write_text("print('main')\n", "utf-8")
-        (home / "work" / project / ".git").mkdir()
+        (place.folder_of(project) / ".git").mkdir()
     (home / "config.toml").write_text(
         "".join(
-            f'[projects.{name}]\nroots = ["{home.as_posix()}/work/{name}"]\n'
+            f'[projects.{name}]\nroots = ["{place.folder_of(name).as_posix()}"]\n'
             for name in place.projects
         ),
         "utf-8",
