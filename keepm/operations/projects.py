@@ -22,6 +22,7 @@ from keepm.operations.recognition import Identity as Identity
 from keepm.operations.recognition import ids
 from keepm.operations.recognition import resolve as resolve
 from keepm.operations.repositories import Repository
+from keepm.store import marks
 from keepm.store.disk import OSDisk
 from keepm.store.paths import VaultPaths
 
@@ -111,7 +112,7 @@ def in_vault(root: Path) -> frozenset[str]:
     for folder in _project_folders():
         try:
             for name, state in disk.scan(paths.locate(folder)):
-                if stat.S_ISDIR(state.st_mode) and not name.startswith("."):
+                if marks.kind(state) == stat.S_IFDIR and not name.startswith("."):
                     found.add(unicodedata.normalize("NFC", name))
         except (OSError, KeepMError):
             continue

@@ -131,6 +131,8 @@ def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str,
     try:
         data = reader.read(vault.root, edit.path, limit=history.LARGEST)
     except NotFound:
+        if reader.is_evicted(vault.root, edit.path):
+            return _settle(vault, edit.path)  # it is met again when its bytes come back
         return _record_gone(vault, edit, place)
     except StorageFailed as error:
         if error.details.get("reason") not in _NO_FILE:

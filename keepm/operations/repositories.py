@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keepm import config
+from keepm.store import marks
 
 _GIT_SECONDS = 3.0
 _SMALL_FILE = 64 * 1024
@@ -46,12 +47,12 @@ def locate(folder: Path) -> Repository | None:
     for candidate in (here, *here.parents):
         mark = candidate / ".git"
         try:
-            mode = os.lstat(mark).st_mode
+            kind = marks.kind(os.lstat(mark))
         except OSError:
             continue
-        if stat.S_ISREG(mode):
+        if kind == stat.S_IFREG:
             return _linked(candidate, mark)
-        if stat.S_ISLNK(mode):
+        if kind in (stat.S_IFLNK, 0):
             # An archive can hold a link to anybody's .git: it makes a top, but proves nothing.
             return Repository(candidate, candidate, None, under_git=True)
         if _is_git_dir(mark):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from keepm.errors import InvalidIdentifier, Problem
 from keepm.model import identity, layout
+from keepm.store import marks
 from keepm.store.disk import failed
 
 _COMPONENT_BYTES = 255
@@ -29,7 +30,10 @@ _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\:\ud800-\udfff]")
 # Most names of notes; longer than any device's, so that a walk needs no second look at them.
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ +-]{6,90}[A-Za-z0-9_+-]\.md", re.ASCII)
 _OF_OTHER_PROGRAMS = frozenset({".git", ".obsidian"})
-_REPARSE_POINT = 0x400
+_LEADS_AWAY = {
+    stat.S_IFLNK: "is a symlink, which is not followed",
+    0: "is served by a program nobody knows, so it may lead out of the vault",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,9 @@ class VaultPaths:
                 raise _obstructed(components[:position], "is a file, not a folder") from error
             except OSError as error:
                 raise failed("/".join(components[: position + 1]), error) from error
-            if _is_link(seen):
-                raise _obstructed(components[: position + 1], "is a symlink, which is not followed")
+            kind = marks.kind(seen)
+            if kind in (stat.S_IFLNK, 0):
+                raise _obstructed(components[: position + 1], _LEADS_AWAY[kind])
         if known is not None:
             return known / components[-1]
         place = self.root / path
@@ -141,12 +146,6 @@ def _flaw(name: str) -> str | None:
         if plain.casefold() in _OF_OTHER_PROGRAMS:
             return "it belongs to another program"
     return None
-
-
-def _is_link(seen: os.stat_result) -> bool:
-    # A junction is no symlink to Windows, but leads away all the same.
-    attributes: int = getattr(seen, "st_file_attributes", 0)
-    return stat.S_ISLNK(seen.st_mode) or bool(attributes & _REPARSE_POINT)
 
 
 def _obstructed(components: Sequence[str], what: str) -> InvalidIdentifier:

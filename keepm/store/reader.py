@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 from keepm.errors import InvalidIdentifier, LimitExceeded, NotFound, RootUnavailable
 from keepm.model import copies, layout
+from keepm.store import marks
 from keepm.store.disk import failed, reporting
 from keepm.store.paths import is_portable
 from keepm.store.root import Root
 
 _OF_OTHER_PROGRAMS = frozenset({"node_modules"})  # dot folders are skipped by their dot
-# Bytes that lie in the cloud: reading the file would fetch them, or fail without a network.
-_DATALESS = 0x4000_0000  # macOS, st_flags
-_RECALLED = 0x0000_1000 | 0x0004_0000 | 0x0040_0000  # Windows, st_file_attributes
 
 
 class FileState(NamedTuple):
@@ -34,9 +32,9 @@ class FileState(NamedTuple):
 class Skipped:
     """Something that looks like a document and can't be served.
 
-    Reasons: `symlink`, `folder` (named like a note), `not_a_file` (a pipe, a device), `name`
-    (no path of ours can name it), `unreadable` (a folder that denies access; what lies in it is
-    unknown, not gone), `evicted` (a sync program keeps its bytes elsewhere).
+    Reasons: `symlink` (or a junction), `folder` (named like a note), `not_a_file` (a pipe, a
+    device), `name` (no path of ours can name it), `unreadable` (a folder that denies access; what
+    lies in it is unknown, not gone), `evicted` (a sync program keeps its bytes elsewhere).
     """
 
     path: str
@@ -57,7 +55,7 @@ def walk(
     """
     with reporting(layout.MEMORY):
         seen = root.disk.state(root.paths.memory)
-    if seen is None or not stat.S_ISDIR(seen.st_mode):
+    if seen is None or marks.kind(seen) != stat.S_IFDIR:
         if expect_memory:
             raise RootUnavailable(f"the vault's {layout.MEMORY} folder is not there")
         return iter(())
@@ -68,7 +66,7 @@ def read(root: Root, path: str, *, limit: int) -> bytes:
     """Return a file's exact bytes.
 
     Raises:
-        NotFound: nothing is there.
+        NotFound: nothing is there, or a file whose bytes a sync program keeps elsewhere.
         LimitExceeded: it is larger than `limit` bytes.
         StorageFailed: it can't be read, or is no regular file.
     """
@@ -78,6 +76,13 @@ def read(root: Root, path: str, *, limit: int) -> bytes:
 def read_with_state(root: Root, path: str, *, limit: int) -> tuple[bytes, FileState]:
     """Return a file's exact bytes and the state of that very file; raises as `read` does."""
     place = root.paths.locate(path)
+    if marks.MARKED and is_evicted(root, path):
+        # Opening it would fetch its bytes, or wait for a network.
+        raise NotFound(
+            f"{path} is not here: a sync program keeps its bytes elsewhere",
+            hint="Let the sync program download it, then call again.",
+            details={"path": path},
+        )
     try:
         data, seen = root.disk.read(place, limit=limit)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -97,7 +102,7 @@ def read_with_state(root: Root, path: str, *, limit: int) -> tuple[bytes, FileSt
 def state(root: Root, path: str) -> FileState | None:
     """Return a regular file's state without reading it, or nothing when there is none.
 
-    There is none behind a symlink either, for nothing is read there.
+    There is none behind a symlink either, for nothing is read there, nor where only the name is.
 
     Raises:
         StorageFailed: the disk reports an error.
@@ -108,19 +113,22 @@ def state(root: Root, path: str) -> FileState | None:
         return None
     with reporting(path):
         seen = root.disk.state(place)
-    if seen is None or not stat.S_ISREG(seen.st_mode):
+    if seen is None or marks.kind(seen) != stat.S_IFREG or marks.is_evicted(seen):
         return None
     return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
 
 def is_evicted(root: Root, path: str) -> bool:
-    """Tell whether a placeholder stands for a file that isn't there.
+    """Tell whether a sync program holds a file's name here and its bytes elsewhere.
 
     Raises:
         StorageFailed: the disk reports an error.
     """
     folder, _, name = path.rpartition("/")
     with reporting(path):
+        seen = root.disk.state(root.paths.root / path) if marks.MARKED else None
+        if seen is not None:
+            return marks.is_evicted(seen)
         return root.disk.state(root.paths.root / folder / f".{name}.icloud") is not None
 
 
@@ -175,7 +183,7 @@ def _entry(
 ) -> FileState | Skipped | str | None:
     """Judge one entry: a file, something skipped, a folder to walk (its path), or nothing."""
     path = f"{folder}/{name}"
-    kind = stat.S_IFMT(seen.st_mode)
+    kind = marks.kind(seen)
     if kind == stat.S_IFREG and path in judged:
         return _state(path, seen)
     if name[0] == ".":
@@ -202,9 +210,7 @@ def _placeholder(folder: str, name: str) -> Skipped | None:
 
 
 def _state(path: str, seen: os.stat_result) -> FileState | Skipped:
-    flags: int = getattr(seen, "st_flags", 0)
-    attributes: int = getattr(seen, "st_file_attributes", 0)
-    if flags & _DATALESS or attributes & _RECALLED:
+    if marks.is_evicted(seen):
         return Skipped(path, "evicted")
     return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
@@ -218,8 +224,9 @@ def _leads_away(root: Root, folder: str) -> str | None:
             seen = root.disk.state(here)
         if seen is None:
             return "absent"
-        if stat.S_ISLNK(seen.st_mode):
+        kind = marks.kind(seen)
+        if kind == stat.S_IFLNK:
             return "symlink"
-        if not stat.S_ISDIR(seen.st_mode):
+        if kind != stat.S_IFDIR:
             return "not_a_file"
     return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from keepm.errors import InvalidInput, RootUnavailable
 from keepm.model import layout
+from keepm.store import marks
 from keepm.store.disk import Disk, reporting
 from keepm.store.paths import VaultPaths
 
@@ -56,7 +57,7 @@ def initialise(paths: VaultPaths, disk: Disk) -> None:
     """
     with reporting(layout.MEMORY):
         seen = disk.state(paths.memory)
-    if seen is not None and not stat.S_ISDIR(seen.st_mode):
+    if seen is not None and marks.kind(seen) != stat.S_IFDIR:
         raise RootUnavailable(
             f"{layout.MEMORY} is not a folder",
             hint="Make the root the folder in which the real Memory folder lies.",

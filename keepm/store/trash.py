@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepm.model import layout
+from keepm.store import marks
 from keepm.store.disk import reporting
 from keepm.store.paths import is_portable
 from keepm.store.root import Root, is_id
@@ -53,9 +54,10 @@ def entries(root: Root) -> Iterator[Trashed]:
             path = f"{folder}/{name}"
             if not is_portable(name):
                 continue
-            if stat.S_ISDIR(seen.st_mode):
+            kind = marks.kind(seen)
+            if kind == stat.S_IFDIR:
                 waiting.append(path)
-            elif stat.S_ISREG(seen.st_mode):
+            elif kind == stat.S_IFREG:
                 yield _trashed(path, seen.st_size)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -17,6 +15,7 @@ from keepm.operations.inbox import Suggestion
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from keepm.store.disk import OSDisk
+from tests.fakes import marks as fake_marks
 from tests.operations.support import AGENT, Machine, Opening, claim, edit, events, look, proof
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -185,44 +184,49 @@ def test_a_new_note_takes_no_evicted_files_name(vault: Vault, machine: Machine) 
     assert again.document.path == f"{HERE}/note-2.md"
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What the system says of a file whose bytes are elsewhere."""
-
-    st_mode: int
-    st_size: int
-    st_mtime_ns: int
-    st_ino: int
-    st_flags: int = 0
-    st_file_attributes: int = 0
+AWAY = [{"st_flags": 0x4000_0000}, {"st_file_attributes": 0x0040_0000}]
 
 
-class Cloud(OSDisk):
-    """A disk on which notes are kept elsewhere, as macOS and Windows tell it."""
-
-    def __init__(self, **marks: int) -> None:
-        self.marks = marks
-
-    def scan(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-        for name, seen in super().scan(folder):
-            given = (seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ino)
-            elsewhere = cast(os.stat_result, Seen(*given, **self.marks))
-            yield name, elsewhere if name.endswith(".md") else seen
-
-    def read(self, path: Path, *, limit: int) -> tuple[bytes, os.stat_result]:
-        raise AssertionError("reading would fetch it")
-
-
-@pytest.mark.parametrize(
-    "marks", [{"st_flags": 0x4000_0000}, {"st_file_attributes": 0x0040_0000}], ids=["mac", "win"]
-)
+@pytest.mark.parametrize("marks", AWAY, ids=["mac", "win"])
 def test_a_file_without_its_bytes_is_not_fetched(
-    vault: Vault, machine: Machine, marks: dict[str, int]
+    vault: Vault, machine: Machine, monkeypatch: pytest.MonkeyPatch, marks: dict[str, int]
 ) -> None:
     machine.put(f"{HERE}/note.md", note("note", "words"))
-    away = replace(vault, root=replace(vault.root, disk=Cloud(**marks)))
-    sync.reconcile(away)
+    disk = fake_marks.install(monkeypatch, {"note.md": marks})
+    sync.reconcile(replace(vault, root=replace(vault.root, disk=disk)))
     assert reasons(vault) == {"note.md": "evicted"}
+    assert disk.opened == []
+
+
+@pytest.mark.parametrize("marks", AWAY, ids=["mac", "win"])
+def test_a_note_that_is_evicted_in_its_place_is_neither_fetched_nor_deleted(
+    vault: Vault, machine: Machine, monkeypatch: pytest.MonkeyPatch, marks: dict[str, int]
+) -> None:
+    made = memories.create(vault, AGENT, claim("note", body="far away words"))
+    path = machine.root / made.document.path
+    path.write_bytes(path.read_bytes() + b"By hand.\n")
+    look(vault)  # the edit is noted and not on record yet
+    disk = fake_marks.install(monkeypatch, {"note.md": marks})
+    away = replace(vault, root=replace(vault.root, disk=disk))
+
+    with pytest.raises(NotFound):
+        memories.read(away, "note", max_chars=99)
+    look(away)
+    recording.record(away)
+    assert disk.opened == []
+    assert reasons(vault) == {"note.md": "evicted"}
+    assert found(away, "far away") == []
+    again = memories.create(away, AGENT, claim("note", body="Another text.\n"))
+    assert again.document.path == f"{HERE}/note-2.md"
+    assert [event.operation for event in events(vault)] == ["create", "create"]
+
+    memories.delete(away, AGENT, again.document.content.id, proof(away, again.document.content.id))
+    disk.told.clear()
+    look(away)
+    recording.record(away)
+    assert found(away, "far away") == [made.document.content.id]
+    operations = [event.operation for event in events(vault)]
+    assert operations == ["create", "create", "delete", "external-edit"]
 
 
 # ---- one bad file ----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from keepm.model.memory import Memory, Scope
 from keepm.model.proposal import Proposal
 from keepm.operations.diagnosis.content import Examiner
 from keepm.operations.vault import Vault
-from keepm.store import reader
+from keepm.store import marks, reader
 from keepm.store.reader import FileState, Skipped
 
 _SKIPPED = {
@@ -196,5 +196,6 @@ def _misplaced(vault: Vault) -> Iterator[Finding]:
             continue  # there is none, or the walk has said so
         for name, state in entries:
             is_note = name.lower().endswith(".md")
-            if name[0] != "." and name not in known and (is_note or stat.S_ISDIR(state.st_mode)):
+            is_folder = marks.kind(state) == stat.S_IFDIR
+            if name[0] != "." and name not in known and (is_note or is_folder):
                 yield rules.finding("misplaced", path=f"{folder}/{name}")
