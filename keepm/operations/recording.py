@@ -97,13 +97,16 @@ def keep_seen(vault: Vault, *, most: int | None = None) -> None:
 
     Cheap and beside everything else; what can't be kept now is kept the next time.
     """
-    kept = {each.digest for each in history.objects(vault.root) if each.size}
+    kept = {(each.digest, each.size) for each in history.objects(vault.root)}
     # What is kept counts as seen where edits are reviewed: no edit does before it is on record.
     noted = {edit.path for edit in handmade.pending(vault.database) if edit.review}
     missing = [
         row
         for row in writing.files(vault.database).values()
-        if row.reason is None and row.size and row.checksum not in kept and row.path not in noted
+        if row.reason is None
+        and row.size
+        and (row.checksum, row.size) not in kept
+        and row.path not in noted
     ]
     for row in missing[:most]:
         if vault.progress.stopping.is_set():

@@ -28,6 +28,7 @@ _CLOSE = getattr(os, "O_CLOEXEC", 0)
 # A FIFO would block the open for ever, a symlink would lead elsewhere.
 _CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_SYNC = _CAREFUL | (os.O_RDWR | _BINARY if sys.platform == "win32" else os.O_RDONLY)
+_SYNCS = 6  # side by side: a change of one file has five to seven
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -53,8 +54,8 @@ class Disk(Protocol):
     def scan(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
         """Yield name and state of each entry of a folder, symlinks as themselves."""
 
-    def make_folders(self, folder: Path) -> None:
-        """Make a folder and those above it, durably; nothing happens when it is there."""
+    def make_folders(self, folder: Path, *, sync: bool = True) -> None:
+        """Make a folder and those above it, and `sync` their names; nothing for one there."""
 
     def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         """Write a file that must not exist yet, and `sync` it; `mode` None means the umask's."""
@@ -121,7 +122,7 @@ class OSDisk:
                     continue  # it vanished between listing and looking
                 yield entry.name, seen
 
-    def make_folders(self, folder: Path) -> None:
+    def make_folders(self, folder: Path, *, sync: bool = True) -> None:
         missing: list[Path] = []
         here = folder
         while not here.is_dir():
@@ -130,7 +131,8 @@ class OSDisk:
         for each in reversed(missing):
             with contextlib.suppress(FileExistsError):
                 each.mkdir()
-            self.sync_folder(each.parent)
+            if sync:
+                self.sync_folder(each.parent)
 
     def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _CLOSE
@@ -185,40 +187,40 @@ class OSDisk:
 
     def sync_all(self, paths: Sequence[Path]) -> None:
         # Side by side: one flush of the file system's journal serves all who wait for it.
-        half = (len(paths) + 1) // 2
-        beside = _beside(self._sync_each, paths[half:]) if paths[half:] else None
+        others = [_beside(self._sync_one, path) for path in paths[1:]]
         try:
-            self._sync_each(paths[:half])
+            for path in paths[:1]:
+                self._sync_one(path)
         finally:
-            refusal = None if beside is None else beside.exception()  # waits for it
-        if refusal is not None:
-            raise refusal
+            refusals = [each.exception() for each in others]  # waits for them
+        for refusal in refusals:
+            if refusal is not None:
+                raise refusal
 
-    def _sync_each(self, paths: Sequence[Path]) -> None:
-        for path in paths:
-            if path.is_dir():
-                self.sync_folder(path)
-            else:
-                _sync(path, _TO_SYNC)
+    def _sync_one(self, path: Path) -> None:
+        if path.is_dir():
+            self.sync_folder(path)
+        else:
+            _sync(path, _TO_SYNC)
 
 
 @functools.cache
-def _helper() -> ThreadPoolExecutor:
+def _helpers() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor  # what only reads needs none of it
 
-    return ThreadPoolExecutor(1, thread_name_prefix="keepm-sync")
+    return ThreadPoolExecutor(_SYNCS - 1, thread_name_prefix="keepm-sync")
 
 
-def _beside(act: Callable[[Sequence[Path]], None], paths: Sequence[Path]) -> Future[None]:
-    """Let the helper's thread act, or act here where no thread can be had (at the end, say)."""
+def _beside(act: Callable[[Path], None], path: Path) -> Future[None]:
+    """Let a helper's thread act, or act here where no thread can be had (at the end, say)."""
     from concurrent.futures import Future
 
     try:
-        return _helper().submit(act, paths)
+        return _helpers().submit(act, path)
     except RuntimeError:
         done: Future[None] = Future()
         try:
-            act(paths)
+            act(path)
             done.set_result(None)
         except OSError as error:
             done.set_exception(error)

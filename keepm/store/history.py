@@ -8,9 +8,10 @@ own (`<sha256>.seen`), so that no commit takes it for an object that is safely o
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,24 @@ class ObjectFile:
         return self.path.endswith(_SEEN)
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Versions under their names, not durable yet.
+
+    `unsynced` are the files and folders that are to be synced, `fresh` the files just made: when
+    the sync fails they have to go, since after it the kernel may take their pages for clean.
+    """
+
+    unsynced: tuple[Path, ...]
+    fresh: tuple[Path, ...]
+
+    def discard(self, root: Root) -> None:
+        """Take away what was made, as far as possible."""
+        for place in self.fresh:
+            with contextlib.suppress(OSError):
+                root.disk.unlink(place)
+
+
 def put(root: Root, data: bytes) -> Checksum:
     """Keep these bytes, durably, and return their checksum. The caller holds the lock.
 
@@ -50,46 +69,55 @@ def put(root: Root, data: bytes) -> Checksum:
     """
     checksum = Checksum.of(data)
     with reporting(_path(checksum)):
-        root.disk.sync_all(write(root, {checksum: data}))
+        written = write(root, {checksum: data})
+        try:
+            root.disk.sync_all(written.unsynced)
+        except OSError:
+            written.discard(root)
+            raise
     return checksum
 
 
-def write(
-    root: Root, versions: Mapping[Checksum, bytes], *, along: Sequence[Path] = ()
-) -> list[Path]:
-    """Put versions under their names and return the folders that are to be synced for these.
+def write(root: Root, versions: Mapping[Checksum, bytes]) -> Written:
+    """Put versions under their names, for the caller to sync. It holds the lock.
 
-    Files in `along` are synced together with the versions' bytes.
+    Straight under the name and without a rename, so that one wait for the disk serves everything
+    that a change writes before it counts: no event names a version before it is synced, and one
+    that a power cut left in pieces is told by its bytes, here and by `get`.
 
     Raises:
-        OSError: the file system refuses.
+        OSError: the file system refuses; nothing new is left.
     """
-    folders: list[Path] = []
-    fresh: list[tuple[Path, Path]] = []
+    unsynced: list[Path] = []
+    fresh: list[Path] = []
     try:
         for checksum, data in versions.items():
             place = root.paths.locate(_path(checksum))
-            # Also of one that is there: whoever put it there may have failed before the sync.
-            folders.append(place.parent)
-            seen = root.disk.state(place)
-            if seen is not None and stat.S_ISREG(seen.st_mode) and seen.st_size == len(data):
+            # Also what is there already: whoever put it there may have failed before the sync.
+            unsynced += [place, place.parent, place.parent.parent]
+            if _is_whole(root, place, data):
                 continue
-            root.disk.make_folders(place.parent)
-            # In the journal's folder recovery finds it again when we die before the rename.
-            staged = temporary(root, f"object-{checksum.hex[:16]}")
-            with contextlib.suppress(FileNotFoundError):
-                root.disk.unlink(staged)
-            root.disk.create(staged, data, mode=RECORD_MODE, sync=False)
-            fresh.append((staged, place))
-        root.disk.sync_all([*along, *(staged for staged, _ in fresh)])
-        for staged, place in fresh:
-            root.disk.rename_over(staged, place)
+            root.disk.make_folders(place.parent, sync=False)
+            fresh.append(place)
+            root.disk.create(place, data, mode=RECORD_MODE, sync=False)
     except OSError:
-        for staged, _ in fresh:
-            with contextlib.suppress(OSError):
-                root.disk.unlink(staged)
+        Written((), tuple(fresh)).discard(root)
         raise
-    return list(dict.fromkeys(folders))
+    return Written(tuple(dict.fromkeys(unsynced)), tuple(fresh))
+
+
+def _is_whole(root: Root, place: Path, data: bytes) -> bool:
+    """Tell whether an object is there; what is no whole one is taken out of the way."""
+    try:
+        if root.disk.read(place, limit=len(data))[0] == data:
+            return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+    root.disk.unlink(place)
+    return False
 
 
 def get(root: Root, checksum: Checksum) -> bytes:

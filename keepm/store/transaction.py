@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from keepm.errors import (
     AlreadyExists,
@@ -288,7 +287,7 @@ def _stage(
 ) -> None:
     """Write the record's draft and the versions, durably; `seen` are versions of no planned file.
 
-    Two waits for the disk. The draft comes first: it lists what is to be cleared away.
+    One wait for the disk. The draft comes first: it lists what is to be cleared away.
     """
     here = intent.about
     versions = {Checksum.of(data): data for data in seen}
@@ -297,20 +296,23 @@ def _stage(
             versions[Checksum(each.file.before)] = each.old
         if each.file.after is not None:
             versions[Checksum(each.file.after)] = each.data
+    kept: history.Written | None = None
     try:
-        folders = history.write(root, versions, along=(journal.draft(root, intent),))
-        files: list[Path] = []
+        staged = [journal.draft(root, intent)]
+        kept = history.write(root, versions)
         for number, each in enumerate(planned):
             if each.file.after is None:
                 continue
             here = each.file.target
-            staged = intent.staged(root, number)
-            root.disk.make_folders(staged.parent)
-            root.disk.create(staged, each.data, mode=each.mode, sync=False)
-            files.append(staged)
-        root.disk.sync_all([*folders, *files])
+            place = intent.staged(root, number)
+            root.disk.make_folders(place.parent)
+            root.disk.create(place, each.data, mode=each.mode, sync=False)
+            staged.append(place)
+        root.disk.sync_all([*staged, *kept.unsynced])
     except (OSError, KeepMError) as error:
         journal.discard(root, intent)
+        if kept is not None:
+            kept.discard(root)
         if isinstance(error, OSError):
             raise failed(here, error) from error
         raise

@@ -54,8 +54,8 @@ class FaultyDisk:
     def scan(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
         return self._do(lambda: self.disk.scan(folder))
 
-    def make_folders(self, folder: Path) -> None:
-        self._do(lambda: self.disk.make_folders(folder))
+    def make_folders(self, folder: Path, *, sync: bool = True) -> None:
+        self._do(lambda: self.disk.make_folders(folder, sync=sync))
 
     def create(self, path: Path, data: bytes, *, mode: int | None, sync: bool = True) -> None:
         def half() -> None:

@@ -58,13 +58,14 @@ class MemoryDisk:
         for name, node in list(self._folder(folder).entries.items()):
             yield name, _state(node)
 
-    def make_folders(self, folder: Path) -> None:
+    def make_folders(self, folder: Path, *, sync: bool = True) -> None:
         here, place = self._top, self.root
         for part in folder.relative_to(self.root).parts:
             place = place / part
             if part not in here.entries:
                 here.entries[part] = _Folder(self._next())
-                here.durable[part] = here.entries[part]
+                if sync:
+                    here.durable[part] = here.entries[part]
             node = here.entries[part]
             if not isinstance(node, _Folder):
                 raise FileExistsError(errno.EEXIST, "a file", str(place))

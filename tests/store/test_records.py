@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 
 from keepm.errors import InvalidInput, NotFound, StorageFailed
@@ -112,3 +116,36 @@ def test_the_touched_paths_are_named_in_order() -> None:
 def test_a_writers_id_is_a_plain_name(root: Root, writer: str) -> None:
     with pytest.raises(InvalidInput):
         Root(root.paths, root.disk, writer)
+
+
+def test_an_object_that_a_power_cut_left_in_pieces_is_made_whole_by_the_next_put() -> None:
+    for left in (b"", b"te", b"\0\0\0\0", b"text and more"):
+        root, memory = support.memory_root()
+        checksum = Checksum.of(b"text")
+        place = root.paths.locate(f"Memory/.keepm/objects/{checksum.hex[:2]}/{checksum.hex}")
+        root.disk.make_folders(place.parent)
+        memory.put(place, left)
+
+        history.put(root, b"text")
+        memory.lose_power()
+        assert history.get(root, checksum) == b"text"
+
+
+def test_an_object_whose_sync_fails_is_not_left_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a failed sync the kernel may take the pages for clean: a later sync proves nothing."""
+    root = support.os_root(tmp_path)
+    whole = history.put(root, b"kept before")
+
+    def fsync(descriptor: int) -> None:
+        raise OSError(errno.EIO, "the disk")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    for data in (b"text", b"kept before"):
+        with pytest.raises(StorageFailed):
+            history.put(root, data)
+    with pytest.raises(StorageFailed):
+        support.apply(root, Create(NOTE, b"text"))
+    assert [each.digest for each in history.objects(root)] == [whole.hex]
+    assert support.notes(root) == {}
