@@ -2,40 +2,35 @@
 
 Watching is for latency only. Events come late, twice, in any order or not at all, so one is never
 more than a reason to look at the files; and who doesn't hear of a change by an event meets it at
-the next answer. Where folders can't be watched, the thread looks every ten seconds instead.
+the next answer. Where folders can't be watched, or not all of them, the thread looks every ten
+seconds.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 from keepm.errors import KeepMError
 from keepm.index import writing
 from keepm.model import layout
-from keepm.operations import sync
+from keepm.operations import sync, watching
 from keepm.operations.vault import Vault
+from keepm.operations.watching import Watch, Watched
 from keepm.store import reader
 
 POLL_SECONDS = 10.0
 """How often the files are looked at where no events come."""
 _REST = 10  # a look that took long is followed by so many times as long without one
 _RETRY_SECONDS = 60.0  # after a deep pass that couldn't be made
-_STEP_MS = 50
-_DEBOUNCE_MS = 400
-
-Watch = Callable[[tuple[Path, ...], threading.Event, float], Iterator[set[str]]]
-"""Yields the paths of each burst of changes; empty sets at least every so many seconds."""
 
 
 def start(vault: Vault, *, say: Callable[[str], None], watch: Watch | None = None) -> None:
     """Begin to keep the index near the files; `say` is told once what the owner should know."""
     keeper = threading.Thread(
-        target=_keep, args=(vault, say, watch or _watch), name="keepm-keeper", daemon=True
+        target=_keep, args=(vault, say, watch or watching.events), name="keepm-keeper", daemon=True
     )
     vault.progress.keeper = keeper
     keeper.start()
@@ -46,18 +41,32 @@ def _keep(vault: Vault, say: Callable[[str], None], watch: Watch) -> None:
     progress.settled.wait()
     for warning in vault.placement.warnings:
         say(warning)
-    reason = _unwatched(vault)
+    reason, some = _unwatched(vault), None
     while not progress.stopping.is_set():
         next_deep = _deep_when_due(vault)
-        if reason is None:
-            progress.watch = "events"
-            reason = _follow(vault, watch, until=next_deep)
-            if reason is None:
+        if reason is None or some:
+            if some is None:
+                progress.watch = "events"
+            error = _follow(vault, watch, some, until=next_deep)
+            if error is None:
+                continue
+            reason = watching.reason(error)
+            some = _what_is_left(vault, watch, error) if some is None else None
+            if some:
+                count = f"{len(some.folders)}/{some.total}"
+                progress.watch = f"partial {count}: {reason}"
+                say(
+                    f"{count} of the vault's folders can be watched ({reason}); "
+                    f"KeepM looks at all of them every {POLL_SECONDS:.0f} s"
+                )
                 continue
         said = f"polling: {reason}"
         if progress.watch != said:
             progress.watch = said
-            say(f"the vault's folders can't be watched ({reason}); KeepM looks every 10 s")
+            say(
+                f"the vault's folders can't be watched ({reason}); "
+                f"KeepM looks every {POLL_SECONDS:.0f} s"
+            )
         progress.stopping.wait(max(POLL_SECONDS, progress.took * _REST))
         sync.look_soon(vault)
 
@@ -78,38 +87,45 @@ def _deep_when_due(vault: Vault) -> float:
     return sync.deep_in(vault)
 
 
-def _follow(vault: Vault, watch: Watch, *, until: float) -> str | None:
-    """Look at the files whenever they change, until a deep pass is due; say why that fails."""
+def _what_is_left(vault: Vault, watch: Watch, error: Exception) -> Watched | None:
+    """Return the folders that can be watched although not all can, or nothing."""
+    if not watching.is_partial(error):
+        return None
+    found = watching.part(vault, watch, vault.progress.stopping)
+    return found if found.folders else None
+
+
+def _follow(
+    vault: Vault, watch: Watch, some: Watched | None, *, until: float
+) -> OSError | RuntimeError | None:
+    """Look at the files whenever they change, until a deep pass is due; return why that fails.
+
+    Where only `some` folders are watched, all files are looked at every ten seconds besides.
+    """
     stopping = vault.progress.stopping
     ends = time.monotonic() + until
-    folders = tuple(
-        place
-        for folder in layout.SEARCHED_FOLDERS
-        if (place := vault.root.paths.root / folder).is_dir()
-    )
-    if not folders:
+    watched = some or watching.whole(vault)
+    if not watched.folders:
         stopping.wait(POLL_SECONDS)
         return None
+    patience = min(until, POLL_SECONDS if some else _RETRY_SECONDS)
+    looked = time.monotonic()
     try:
-        for changed in watch(folders, stopping, min(until, _RETRY_SECONDS)):
-            if changed and _tells_news(vault, changed):
-                sync.look_soon(vault)
-                stopping.wait(min(vault.progress.took * _REST, POLL_SECONDS))
-            if time.monotonic() >= ends:
-                return None
+        with contextlib.closing(watch(watched, stopping, patience)) as events:
+            for changed in events:
+                is_due = some is not None and time.monotonic() - looked >= POLL_SECONDS
+                if is_due or (changed and _tells_news(vault, changed)):
+                    sync.look_soon(vault)
+                    stopping.wait(min(vault.progress.took * _REST, POLL_SECONDS))
+                    looked = time.monotonic()
+                if time.monotonic() >= ends:
+                    return None
+    except FileNotFoundError:
+        pass  # a folder went meanwhile
     except (OSError, RuntimeError) as error:  # of the watch; a look runs in a thread of its own
-        return _why(error)
+        return error
     stopping.wait(POLL_SECONDS)  # it ended by itself: not at once again
     return None
-
-
-def _why(error: OSError | RuntimeError) -> str:
-    text, number = str(error), getattr(error, "errno", None)
-    if number == errno.ENOSPC or f"os error {errno.ENOSPC}" in text:
-        return "the limit fs.inotify.max_user_watches is reached"
-    if number == errno.EMFILE or f"os error {errno.EMFILE}" in text:
-        return "the limit fs.inotify.max_user_instances is reached"
-    return "the system refuses it"
 
 
 def _tells_news(vault: Vault, changed: Iterable[str]) -> bool:
@@ -131,32 +147,3 @@ def _tells_news(vault: Vault, changed: Iterable[str]) -> bool:
                 return True
         return False
     return True
-
-
-def _watch(
-    folders: tuple[Path, ...], stopping: threading.Event, seconds: float
-) -> Iterator[set[str]]:
-    import watchfiles  # behind the first look, so that no start waits for it
-
-    changes = watchfiles.watch(
-        *folders,
-        watch_filter=lambda _, path: _concerns(path),
-        debounce=_DEBOUNCE_MS,
-        step=_STEP_MS,
-        stop_event=stopping,
-        rust_timeout=int(seconds * 1000) or 1,
-        yield_on_timeout=True,
-        raise_interrupt=False,
-        force_polling=False,  # our own look at the files is cheaper than its
-        ignore_permission_denied=True,
-    )
-    for found in changes:
-        yield {path for _, path in found}
-
-
-def _concerns(path: str) -> bool:
-    """Tell whether a changed path may be a document or a folder of documents."""
-    place = Path(path)
-    if place.name.startswith("."):
-        return place.suffix == ".icloud"
-    return place.suffix.lower() == ".md" or not place.is_file()

@@ -32,8 +32,8 @@ class LedgerHead:
 class Storage:
     """What vault and index lie on, and how the index is kept.
 
-    `watch` says how changes are met between two looks at the files: `events`, `polling: why`, or
-    `off` in a command.
+    `watch` says how changes are met between two looks at the files: `events`, `polling: why`,
+    `partial watched/all: why`, or `off` in a command.
     """
 
     vault: str

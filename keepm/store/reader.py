@@ -62,6 +62,25 @@ def walk(
     return _walk(root, judged)
 
 
+def folders(root: Root) -> list[str]:
+    """Return every folder that is walked, each behind the one it lies in.
+
+    Raises:
+        StorageFailed: the disk reports an error.
+    """
+    found = [folder for folder in layout.SEARCHED_FOLDERS if _leads_away(root, folder) is None]
+    for folder in found:  # it grows on the way
+        try:
+            entries = [
+                _entry(folder, name, seen, ())
+                for name, seen in root.disk.scan(root.paths.root / folder)
+            ]
+        except OSError:
+            continue  # it went, or denies access
+        found += [entry for entry in entries if isinstance(entry, str)]
+    return found
+
+
 def read(root: Root, path: str, *, limit: int) -> bytes:
     """Return a file's exact bytes.
 
