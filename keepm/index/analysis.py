@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 from keepm.index import stopwords
 from keepm.index.stemming import stem
-from keepm.index.wordforms import base_form
 
 LONGEST = 64
 """Longer terms (base64, minified code) are cut there, in notes and queries alike."""
@@ -95,42 +93,9 @@ def for_index(text: str) -> str:
     return " ".join(chain.from_iterable(map(piece_terms, _pieces(normalised(text)))))
 
 
-Places = dict[str, tuple[tuple[int, str], ...]]
-"""What `places` found in each piece before: words repeat, within a text and from text to text."""
-
-
-def places(text: str, wanted: Set[str], known: Places) -> list[tuple[int, str]]:
-    """Return where the wanted terms stand in a raw text, in its order.
-
-    `known` belongs to one set of wanted terms; hand it on from text to text.
-    """
-    found: list[tuple[int, str]] = []
-    initials = {term[0] for term in wanted}
-    for match in _pattern(text).finditer(text):
-        piece = match[0]
-        inside = known.get(piece)
-        if inside is None:
-            inside = known[piece] = _wanted_in(piece, wanted, initials)
-        if inside:
-            start = match.start()
-            found += [(start + n, term) for n, term in inside]
-    return found
-
-
-def _wanted_in(piece: str, wanted: Set[str], initials: Set[str]) -> tuple[tuple[int, str], ...]:
-    if piece.isascii():
-        word = _plain(piece)
-        # A stem begins as its word does, so most needn't be found.
-        if word and base_form(word)[0] not in initials:
-            return ()
-        terms = piece_terms(piece)
-    else:
-        terms = raw_terms(piece)
-    if wanted.isdisjoint(terms):
-        return ()
-    # The terms of a run are its pairs, one for each character.
-    step = 1 if _RUNS.match(piece) else 0
-    return tuple((n * step, term) for n, term in enumerate(terms) if term in wanted)
+def is_run(piece: str) -> bool:
+    """Tell whether a piece is of a script written without blanks: its terms are its pairs."""
+    return _RUNS.match(piece) is not None
 
 
 def raw_terms(piece: str) -> tuple[str, ...]:
@@ -153,7 +118,7 @@ def query_terms(text: str, *, limit: int) -> list[Term]:
         if len(kept) >= limit:
             break
         last = number == len(pieces) - 1
-        if _RUNS.match(piece):
+        if is_run(piece):
             topical, rest = _run_terms(piece, limit=limit)
             for term in topical:
                 kept.setdefault(term.text, term)
@@ -175,7 +140,7 @@ def spelt_words(text: str, *, topical: bool = False) -> dict[str, str]:
     found: dict[str, str] = {}
     shouting = text.isupper()
     for piece in dict.fromkeys(_pieces(normalised(text))):
-        if _RUNS.match(piece) or (topical and _is_stopword(piece, shouting=shouting)):
+        if is_run(piece) or (topical and _is_stopword(piece, shouting=shouting)):
             continue
         for word in map(_fold, _analyse(piece).words):
             if word.isalpha():
@@ -228,7 +193,7 @@ def piece_terms(piece: str) -> tuple[str, ...]:
     """Return the terms of one normalised piece."""
     if word := _plain(piece):
         return (stem(word),)
-    if _RUNS.match(piece):
+    if is_run(piece):
         # The last character alone too: with pairs every other one is the beginning of a term.
         return (*(piece[n : n + 2] for n in range(len(piece) - 1)), piece[-1])
     found = _analyse(piece)

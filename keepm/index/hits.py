@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from keepm.index import passages, rows
-from keepm.index.analysis import Places, Term
+from keepm.index.analysis import Term
+from keepm.index.placing import Sought
 from keepm.index.rows import NoteRow
 
 FIELDS: Final = ("name", "aliases", "tags", "description", "sources", "body")
@@ -67,17 +68,21 @@ def show(
         " JOIN bodies AS b USING (number) ORDER BY j.key",
         (numbers,),
     )
-    known: Places = {}
+    sought = Sought(weights.keys())
     for place, row in zip(page, found, strict=True):
         note = rows.note(row)
         held = texts.get(place.number, ())
         beginnings = _completed(terms, held)
         wanted = {**dict.fromkeys(beginnings, 1.0), **weights}
-        if beginnings:
-            known = {}  # other notes complete the word otherwise
         yield Hit(
             note=note,
-            snippet=passages.best(note.body, wanted, limit=SNIPPET_CHARACTERS, known=known),
+            snippet=passages.best(
+                note.body,
+                wanted,
+                limit=SNIPPET_CHARACTERS,
+                # Each note completes a word in its own way.
+                sought=Sought(wanted.keys()) if beginnings else sought,
+            ),
             band=place.band,
             score=round(place.score, 1),
             field_scores=_field_scores(held, wanted, place.score) if explain else {},

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from keepm.index.analysis import Places, places
+from keepm.index.placing import Sought
 
 MARK = "…"
 _BLANKS = re.compile(r"\s+")
@@ -16,15 +16,15 @@ _CONTEXT = 16
 _ZWJ = "\u200d"
 
 
-def best(text: str, weights: Mapping[str, float], *, limit: int, known: Places) -> str:
+def best(text: str, weights: Mapping[str, float], *, limit: int, sought: Sought) -> str:
     """Return at most `limit` characters of a text in one line, where most of the terms stand.
 
     What is left out before or behind is marked with an ellipsis. Without a match it is the
-    beginning. `known` is handed on from text to text of one query.
+    beginning. `sought` are the terms that have weights; hand it on from text to text.
     """
     if len(text) <= limit:
         return cut(_one_line(text), limit)
-    start = _window(text, weights, width=max(limit - _LOOK_BACK // 2, limit // 2, 1), known=known)
+    start = _window(text, weights, width=max(limit - _LOOK_BACK // 2, limit // 2, 1), sought=sought)
     if start > 0:
         start = _sentence_start(text, start)
     # Some characters more than fit, since blanks shrink.
@@ -76,11 +76,11 @@ def _one_line(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
-def _window(text: str, weights: Mapping[str, float], *, width: int, known: Places) -> int:
+def _window(text: str, weights: Mapping[str, float], *, width: int, sought: Sought) -> int:
     """Return where the stretch of that width with the heaviest different terms begins."""
     if not weights:
         return 0
-    hits = places(text, weights.keys(), known)
+    hits = sought.places(text)
     best_start, best_weight, last = 0, 0.0, 0
     inside: dict[str, int] = {}
     weight = 0.0

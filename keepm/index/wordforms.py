@@ -59,6 +59,11 @@ _ISE = re.compile(r"(?<=[a-z]{3}i)s(?=(?:e[ds]?|er|ers|ing|able|ation|ations)$)"
 _OUR = re.compile(r"(?<=[a-z]{3}o)u(?=r(?:s|ed|ing|al|able|ite|ites|ful|less)?$)")
 
 
+def irregular_forms() -> tuple[str, ...]:
+    """Return the words that may begin otherwise than their base form."""
+    return tuple(_IRREGULAR)
+
+
 def base_form(word: str) -> str:
     """Return the form of a lower-case ASCII word that its other forms and spellings share."""
     found = _IRREGULAR.get(word)

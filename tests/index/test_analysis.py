@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepm.index.analysis import LONGEST, Places, for_index, places, query_terms, raw_terms
+from keepm.index.analysis import LONGEST, for_index, query_terms, raw_terms
 from tests import strategies  # noqa: F401 (its profile: no deadlines)
 
 
@@ -97,11 +97,3 @@ def test_pieces_of_raw_text_have_the_terms_of_the_whole(text: str) -> None:
 @given(st.text(alphabet="aB9_ ./\\+#@%=:&'-,!(\"\n", max_size=60))
 def test_ascii_text_has_the_same_terms_among_other_scripts(text: str) -> None:
     assert for_index(f"{text} 部").split()[:-1] == for_index(text).split()
-
-
-def test_places_are_those_of_every_form_of_the_wanted_terms() -> None:
-    known: Places = {}
-    text = "It ran. Runs of `runLater`, not rune: 运行。"
-    found = places(text, {"run", "运行"}, known)
-    assert found == [(3, "run"), (8, "run"), (17, "run"), (38, "运行")]
-    assert places("A run.", {"run", "运行"}, known) == [(2, "run")]
