@@ -267,7 +267,7 @@ def _is_stopword(piece: str, *, shouting: bool) -> bool:
     if word.casefold() not in stopwords.ENGLISH:
         return False
     named = (len(word) > 1 and word.isupper() and not shouting) or word == "May"
-    return not named
+    return not named or word in stopwords.OPERATORS
 
 
 def _word_term(piece: str, *, last: bool) -> Term | None:

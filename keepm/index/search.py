@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keepm.index import coverage, hits, rows, spelling, stretches
+from keepm.index import characters, coverage, hits, rows, spelling, stretches
 from keepm.index import frequencies as index_frequencies
 from keepm.index.analysis import Term, query_terms
 from keepm.index.connection import kept
@@ -24,7 +24,7 @@ from keepm.model import identity
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language, Status, Visibility
 
-WEAK_COVERAGE: Final = 0.4
+WEAK_COVERAGE: Final = 0.5
 """Below it the best hit holds too little of the query to be taken for an answer."""
 
 _MOST_TERMS = 48
@@ -95,6 +95,12 @@ def search(db: Database, query: Query) -> SearchResult:
         first = [*exact, *(number for number, _ in others.best[:_LOOKED_AT])]
         shares = coverage.of_notes(connection, first, terms, weights)
         others = _by_coverage(others, shares)
+        best = max(shares.values(), default=0.0)
+        little = not exact and bool(others.total) and best < WEAK_COVERAGE
+        if little and searched <= characters.MOST_NOTES and (asked := characters.asked(text)):
+            alike = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
+            held = _covered(_scores(connection, match, list(alike)), shares)
+            others = _beside(others, alike, held)
         by_handle = _covered(_scores(connection, match, exact), shares)
         ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
         page = ranked[query.offset : query.offset + query.limit]
@@ -112,8 +118,7 @@ def search(db: Database, query: Query) -> SearchResult:
         ]
         shown = tuple(hits.show(connection, places, terms, weights, explain=query.explain))
         total = len(exact) + others.total
-        best = max((hit.coverage for hit in shown), default=1.0)
-        weak = bool(shown) and not exact and best < WEAK_COVERAGE
+        weak = bool(shown) and little
         meant: tuple[str, ...] = ()
         if not exact and not query.offset and (weak or total < _LITTLE):
             sight = spelling.Sight(f"{near} AND {condition}", [*bounds, *values], query.visibility)
@@ -300,6 +305,16 @@ def _by_coverage(found: _Ranked, shares: Mapping[int, float]) -> _Ranked:
     scores = _covered(dict(found.best), shares)
     best = sorted(scores.items(), key=lambda each: -each[1])  # stable: ties stay in their order
     return _Ranked(best, found.total, best[0][1] if best else 0.0)
+
+
+def _beside(found: _Ranked, alike: Mapping[int, float], held: Mapping[int, float]) -> _Ranked:
+    """Add notes that were found by single characters, with the scores of those among them that
+    were found by words too, however far behind. Who was found both ways has both scores."""
+    both = {n: score + held.get(n, 0.0) for n, score in alike.items()}
+    near = {**both, **{n: s for n, s in found.best[:_LOOKED_AT] if n not in both}}
+    best = sorted(near.items(), key=lambda each: -each[1])  # stable, as above
+    behind = [each for each in found.best[_LOOKED_AT:] if each[0] not in both]
+    return _Ranked([*best, *behind], found.total + len(alike) - len(held), best[0][1])
 
 
 def _covered(scores: Mapping[int, float], shares: Mapping[int, float]) -> dict[int, float]:

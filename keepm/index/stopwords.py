@@ -23,21 +23,27 @@ _ENGLISH = """
 ENGLISH = frozenset(_ENGLISH.split())
 HOW = frozenset(("big", "deep", "far", "fast", "high", "large", "long", "old", "quickly", "soon"))
 """Words that ask after `how` and are topics elsewhere: `how long`, but `a long`."""
+OPERATORS = frozenset(("AND", "OR"))
+"""Capitals that other search engines want, and no names as `IT` is one."""
 
 _CHINESE = (
-    *("为什么", "怎么样", "怎么办", "怎么", "怎样", "什么", "甚么", "如何", "为何", "哪里"),
+    *("为什么", "怎么样", "怎么", "怎样", "什么", "甚么", "如何", "为何", "哪里"),
     *("哪儿", "哪个", "哪些", "哪种", "多少", "是否", "是不是", "有没有", "能不能", "可不可以"),
-    *("请问", "请", "我们", "你们", "他们", "这个", "那个", "这些", "那些", "这里", "那里"),
+    *("请问", "我们", "你们", "他们", "这个", "那个", "这些", "那些", "这里", "那里"),
     *("可以", "应该", "需要", "一个", "一下", "以及", "或者", "还是", "因为", "所以", "但是"),
-    *("吗", "呢", "吧", "啊", "呀", "了", "的话", "谁", "多久", "多长时间", "多长", "多大", "多远"),
+    *("吗", "呢", "啊", "呀", "的话", "谁", "多久", "多长时间", "多长", "多大", "多远"),
     *("何时", "何处", "何人", "什么时候", "要不要", "会不会", "该不该", "有什么", "怎"),
 )
-# `的` parts words, except inside the few words that end with it; `几` and `哪` ask, except in
-# the words that begin with them.
+# `的` and `了` part words, except inside a few words; `几`, `哪` and `请` ask, except in words such
+# as `几何` and `请求`; `怎么办` asks, and in `怎么办理` only `怎么` does.
 CHINESE = re.compile(
     "|".join(
         (
+            "怎么办(?![理公事])",
             *sorted(_CHINESE, key=len, reverse=True),
+            "(?<![申邀聘])请(?![求假示帖柬])",
+            "了(?![解结断])",
+            "(?<![贴酒网])吧",
             "(?<!目)的(?!士|确)",
             "几(?!乎|何)",
             "哪(?!吒|怕)",
