@@ -8,6 +8,7 @@ index of their own, so only where not too many notes are in sight.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sqlite3
@@ -23,7 +24,6 @@ _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 _FEWEST = 5  # different characters: shorter queries are looked up, they don't describe
 _MOST = 24
 _LEAST_SHARED = 2  # a note with fewer shares them by chance
-_HEADING = 2.0  # what a character in a name or description counts, against one in the body
 _K1, _B = 1.2, 0.75  # as FTS5 has them, so that both scores can be added
 
 
@@ -47,27 +47,40 @@ def scores(
     """Return the notes (of `notes AS n`) that share most with a question, best first, with their
     BM25 scores by its characters; at most `limit`."""
     found = connection.execute(
-        "SELECT n.number, n.name || n.aliases || n.tags || n.description, b.body"  # noqa: S608
-        f" FROM notes AS n JOIN bodies AS b USING (number) WHERE {condition}"
-        " ORDER BY n.scope = '', n.name, n.path",  # so lie those that are equal
+        "SELECT n.number, n.name, n.aliases, n.tags, n.description, b.body"  # noqa: S608
+        " FROM notes AS n CROSS JOIN bodies AS b USING (number)"
+        f" WHERE n.language IS NOT 'en' AND {condition}",
         values,
     )
-    counts: dict[int, list[float]] = {}
+    counts: dict[int, list[int]] = {}
     sizes: dict[int, int] = {}
-    for number, heading, body in found:
-        counts[number] = [_HEADING * heading.count(c) + body.count(c) for c in characters]
-        sizes[number] = len(heading) + len(body)
-    notes = len(counts)
-    usual = sum(sizes.values()) / max(notes, 1)
+    for number, *heading, body in found:
+        text = "".join((*heading, *heading, body))  # what stands in a heading counts twice
+        counts[number] = list(map(text.count, characters))
+        sizes[number] = len(text)
+    notes, length = len(counts), sum(sizes.values())
     holding = [sum(map(bool, column)) for column in zip(*counts.values(), strict=True)]
     rarity = [max(math.log((notes - held + 0.5) / (held + 0.5)), 0.0) for held in holding]
     result: dict[int, float] = {}
     for number, row in counts.items():
-        if sum(map(bool, row)) >= _LEAST_SHARED:
-            damping = _K1 * (1 - _B + _B * sizes[number] / usual)
+        if len(row) - row.count(0) >= _LEAST_SHARED:
+            damping = _K1 * (1 - _B + _B * sizes[number] * notes / length)
             result[number] = sum(
                 rare * count * (_K1 + 1) / (count + damping)
                 for rare, count in zip(rarity, row, strict=True)
+                if count
             )
-    best = sorted(result, key=lambda number: -result[number])
-    return {number: result[number] for number in best[:limit] if result[number]}
+    return _best(connection, result, limit)
+
+
+def _best(connection: sqlite3.Connection, result: dict[int, float], limit: int) -> dict[int, float]:
+    """Return the best of scored notes, equal ones in the order in which a search has them."""
+    least = sorted(result.values(), reverse=True)[:limit][-1:]
+    chosen = [number for number, score in result.items() if score and score >= least[0]]
+    ordered = connection.execute(
+        "SELECT number FROM notes AS n WHERE number IN (SELECT value FROM json_each(?))"
+        " ORDER BY n.scope = '', n.name, n.path",
+        (json.dumps(chosen),),
+    )
+    best = sorted((number for (number,) in ordered), key=lambda number: -result[number])
+    return {number: result[number] for number in best[:limit]}

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from keepm.index import characters
 from keepm.index.search import Query, SearchResult, search
 from keepm.index.writing import Batch, Entry, apply
 from keepm.model.document import Standing
-from keepm.model.memory import Status, Visibility
-from tests.index.building import GADGETS, WIDGETS, damaged, handoff, note, proposal
+from keepm.model.memory import Language, Status, Visibility
+from tests.index import building
+from tests.index.building import GADGETS, WIDGETS, damaged, handoff, proposal
 from tests.index.conftest import Fill
+
+note = functools.partial(building.note, language=Language.ZH)
 
 OWN = Visibility("widgets")
 ASKED = "一笔钱给买家退回了两遍，后来怎样杜绝？"  # in other words than the note's
@@ -45,6 +50,13 @@ def test_short_queries_and_such_that_no_word_answers_find_no_more_than_before(
     db = filled(note("重复退款", REFUND, scope=WIDGETS), *FILLER)
 
     assert "重复退款" not in names(search(db, Query(query, OWN)))
+
+
+def test_notes_that_say_they_are_english_are_passed_by(filled: Fill) -> None:
+    english = building.note("重复退款", REFUND, scope=WIDGETS, language=Language.EN)
+    db = filled(english, *FILLER)
+
+    assert "重复退款" not in names(search(db, Query(ASKED, OWN)))
 
 
 @pytest.mark.parametrize(
