@@ -159,7 +159,7 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
     row = rows[0]
     others = len(rows) - 1 or None
     least = ContextHandoff(id=row.id, title=row.title, cut=True, others=others)
-    while least.title and answers.size(least) > most:
+    while least.title and answers.part_size(least) > most:
         least = replace(least, title=answers.excerpt(least.title, len(least.title) * 2 // 3))
     try:
         content = handoffs.read(vault, row.id).document.content
@@ -176,9 +176,9 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
         next_steps=list(content.next_steps) or None,
         others=others,
     )
-    if answers.size(whole) <= room:
+    if answers.part_size(whole) <= room:
         return whole
-    share = max(40, (room - answers.size(least)) // 3)
+    share = max(40, (room - answers.part_size(least)) // 3)
     cut = replace(
         whole,
         goal=answers.excerpt(content.goal, share),
@@ -187,7 +187,7 @@ def _handoff(vault: Vault, room: int, *, most: int) -> ContextHandoff | None:
         next_steps=None,
         cut=True,
     )
-    return cut if answers.size(cut) <= room else least
+    return cut if answers.part_size(cut) <= room else least
 
 
 def _filled(
@@ -199,10 +199,10 @@ def _filled(
         _context_item(vault, candidate, pending.get(candidate.row.id)) for candidate in candidates
     ]
     room = max_chars - answers.size(answer)
-    while bare and sum(answers.size(item) + 1 for item in bare) + 16 > room:
+    while bare and sum(answers.part_size(item) + 1 for item in bare) + 16 > room:
         bare.pop()
     items = list(bare)
-    left = room - sum(answers.size(item) + 1 for item in items) - 16
+    left = room - sum(answers.part_size(item) + 1 for item in items) - 16
     for number, item in enumerate(items):
         share = left // (len(items) - number)
         candidate = candidates[number]
@@ -210,7 +210,7 @@ def _filled(
         if text:
             whole = text.strip() == candidate.row.body.strip()
             fuller = replace(item, text=text, cut=None if whole else True)
-            grown = answers.size(fuller) - answers.size(item)
+            grown = answers.part_size(fuller) - answers.part_size(item)
             if grown <= left:
                 items[number] = fuller
                 left -= grown

@@ -9,13 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keepm.markdown import handoffs as handoff_codec
 from keepm.markdown import memories as memory_codec
 from keepm.model.memory import GLOBAL, Scope
-from keepm.operations import answers, context, handoffs, memories, retrieval, waiting
+from keepm.operations import (
+    answers,
+    context,
+    handoffs,
+    memories,
+    rendering,
+    retrieval,
+    waiting,
+)
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from keepm.operations.waiting import InboxFilter
@@ -26,13 +35,15 @@ _WIDGETS = Scope("widgets")
 notes = st.lists(st.one_of(strategies.memories(GLOBAL), strategies.memories(_WIDGETS)), max_size=6)
 long_texts = st.one_of(
     st.text(st.sampled_from('ab "\\\n部🚀'), min_size=1, max_size=400).map(str.strip).filter(bool),
-    st.sampled_from(("x" * 2000, '"' * 600, "\\" * 120)),
+    st.sampled_from(("x" * 2000, '"' * 600, "\\" * 120, "x\n" * 300, "x\n" + "`" * 900)),
 )
 
 
 def compact(answer: Any) -> int:
+    """Return the size of an answer's larger half."""
     data = answers.plain(answer)
-    return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    structured = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return max(len(structured), len(rendering.text(data)))
 
 
 @st.composite
@@ -87,6 +98,30 @@ def test_no_answer_is_larger_than_asked(
     assert compact(listed) <= max_chars
     assert len(listed.items) == listed.count
     assert listed.truncated or listed.count == min(listed.total, limit)
+
+
+@pytest.mark.parametrize("max_chars", [500, 2500, 6000])
+@pytest.mark.parametrize("query", [None, "goodword"])
+@pytest.mark.parametrize(
+    "filling", ["`" * 3000, "~`" * 1500, "x\n" * 900, "- \n" * 900, '"' * 3000]
+)
+def test_the_text_half_is_within_the_budget_too(
+    vault: Vault, machine: Machine, filling: str, query: str | None, max_chars: int
+) -> None:
+    """A fence longer than a note's backticks made the text half two and a half times as long."""
+    for number in range(8):
+        text = f"---\nid: {str(number) * 8}\nname: n{number}\n---\ngoodword\n{filling}\nend\n"
+        machine.put(f"Memory/projects/widgets/n{number}.md", text)
+    items = tuple("a\nb" * 30 for _ in range(12))
+    handoffs.create(vault, AGENT, replace(HANDOFF, goal="g\n" * 300, next_steps=items))
+    look(vault)
+
+    told = context.context(vault, query=query, max_chars=max_chars)
+
+    assert compact(told) <= max_chars
+    assert told.items
+    assert max_chars == 500 or len(told.items) == 8
+    assert compact(retrieval.catalog(vault, max_chars=max_chars)) <= max_chars
 
 
 def test_a_small_context_says_what_it_left_out(vault: Vault) -> None:
