@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from keepm.model.approval import Channel
+from keepm.model.memory import Kind
+from keepm.operations import memories, quarantining
+from keepm.operations.quarantining import QuarantineRequest
+from keepm.operations.vault import Caller, Vault
 from tests.mcp.client import Answer, Tools
-from tests.operations.support import Machine
+from tests.operations.support import AGENT, Machine, claim
 
 CASES = tomllib.loads(
     (Path(__file__).parent.parent / "cases/negative/cases.toml").read_text("utf-8")
@@ -19,11 +25,33 @@ CASES = tomllib.loads(
 NOTE, LINKER = CASES["note"], CASES["linker"]
 CANARIES = ("zzdescriptionzz", "zzbodyzz", "zztagzz", "zzaliaszz", "zzsourcezz")
 Start = Callable[..., Tools]
+OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 
 
-def change(state: str, own: Tools, other: Callable[[], Tools]) -> str:
+def quarantined(vault: Vault) -> str:
+    """Let another client write the note, and withhold all that this client wrote."""
+    other = replace(AGENT, client="bad", session="bad-session")
+    note = claim(
+        NOTE["name"],
+        description=NOTE["description"],
+        kind=Kind(NOTE["kind"]),
+        body=NOTE["body"],
+        tags=tuple(NOTE["tags"]),
+        aliases=tuple(NOTE["aliases"]),
+        sources=tuple(NOTE["sources"]),
+    )
+    made = memories.create(vault, other, note).document.content.id
+    request = QuarantineRequest(client="bad")
+    plan = quarantining.plan(vault, OWNER, request)
+    quarantining.add(vault, OWNER, request, digest=plan.digest)
+    return made
+
+
+def change(state: str, own: Tools, other: Callable[[], Tools], vault: Vault) -> str:
     """Bring the note into a state; return its id."""
     match state:
+        case "quarantined":
+            return quarantined(vault)
         case "out-of-scope":
             return str(other().done("create", **NOTE)["memory"]["id"])
         case "pending" | "rejected":
@@ -86,11 +114,11 @@ def renewed(machine: Machine, start: Start) -> Tools:
 
 @pytest.mark.parametrize("state", CASES["states"])
 def test_no_tool_brings_it_back_not_even_from_a_new_index(
-    machine: Machine, connect: Start, state: str
+    machine: Machine, connect: Start, vault: Vault, state: str
 ) -> None:
     own = connect(machine.folder / "work/widgets")
     own.done("create", **LINKER)
-    hidden = change(state, own, lambda: connect(machine.project("gadgets")))
+    hidden = change(state, own, lambda: connect(machine.project("gadgets")), vault)
 
     for tools in (own, renewed(machine, connect)):
         for kind, answer in probes(tools):
@@ -101,11 +129,13 @@ def test_no_tool_brings_it_back_not_even_from_a_new_index(
             assert "channel: 9 / 12" not in whole, kind
 
 
-def test_every_tool_brings_the_active_note_back(machine: Machine, connect: Start) -> None:
+def test_every_tool_brings_the_active_note_back(
+    machine: Machine, connect: Start, vault: Vault
+) -> None:
     """The control of all cases: each probe can find what it is there to miss."""
     own = connect(machine.folder / "work/widgets")
     own.done("create", **LINKER)
-    shown = change("active", own, lambda: own)
+    shown = change("active", own, lambda: own, vault)
 
     for tools in (own, renewed(machine, connect)):
         found = dict.fromkeys(kind for kind, answer in probes(tools) if shown in told(answer))
@@ -119,4 +149,5 @@ def test_every_tool_brings_the_active_note_back(machine: Machine, connect: Start
 def test_the_cases_are_those_that_memory_can_be_in() -> None:
     assert set(CASES["states"]) == {
         *("out-of-scope", "deleted", "archived", "superseded", "rejected", "pending", "handoff"),
+        "quarantined",
     }
