@@ -3,7 +3,7 @@
 A word is looked up under everything that one wrong, missing, added or swapped letter makes of
 it; a long one also among the terms that begin as it does, two letters apart. What is suggested
 is taken, but for case and accents, from a note that the search itself could have shown: so no word
-of another project, of an archived note or of a proposal can be.
+of another project, of an archived note or of a proposal can be. Chinese words are `miswritten`'s.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from keepm.index import frequencies, rows
+from keepm.index import frequencies, miswritten, rows
 from keepm.index.analysis import normalised, spelt_words, term_of
 from keepm.model.memory import Visibility
 
@@ -51,7 +51,8 @@ def suggest(connection: sqlite3.Connection, text: str, sight: Sight) -> tuple[st
     found: dict[str, None] = {}
     for word in unknown[:_MOST_WORDS]:
         found.update(dict.fromkeys(_nearest(connection, word, sight)))
-    return tuple(found)
+    chinese = miswritten.suggest(connection, text, sight.condition, sight.values, sight.visibility)
+    return (*found, *chinese)
 
 
 def _nearest(connection: sqlite3.Connection, word: str, sight: Sight) -> list[str]:
