@@ -17,7 +17,7 @@ from keepm.operations.memories import MemoryEdit
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Caller, Vault, index_path, open_vault
 from keepm.tokens import WriteProof
-from tests.benchmarks import raw
+from tests.benchmarks import raw, sizes
 from tests.benchmarks.table import Row, milliseconds, ratio
 from tests.benchmarks.timing import Durations, in_turn, seconds_of
 from tests.benchmarks.vaults import Place
@@ -100,6 +100,7 @@ def answers(place: Place) -> Iterator[Row]:
             ("memory_catalog", lambda: retrieval.catalog(vault)),
         ):
             yield _answer_row(place, vault, what, action)
+        yield from sizes.rows(vault, place.notes, _queries(vault))
 
 
 def writes(place: Place) -> Iterator[Row]:
