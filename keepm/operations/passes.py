@@ -94,8 +94,13 @@ def _compare(vault: Vault, quick: Pass) -> Pass:
             return quick
     if late:
         refresh_paths(vault, late)
-    _put_meta(vault, {"last_checksum_scan": vault.now()})
+    note_compared(vault)
     return replace(quick, read=quick.read + len(late))
+
+
+def note_compared(vault: Vault) -> None:
+    """Note that the checksums of all files were compared just now."""
+    _put_meta(vault, {"last_checksum_scan": vault.now()})
 
 
 def _holds(vault: Vault, row: FileRow) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 from keepm.errors import IndexUnavailable, KeepMError, RootUnavailable, StorageFailed
 from keepm.operations import news, recording
 from keepm.operations.passes import Pass as Pass
+from keepm.operations.passes import note_compared as note_compared
 from keepm.operations.passes import reconcile as reconcile
 from keepm.operations.passes import refresh_paths as refresh_paths
 from keepm.operations.passes import take_up as take_up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 from keepm.errors import KeepMError, RootUnavailable
@@ -110,4 +111,7 @@ def _read_again(vault: Vault, survey: Survey) -> bool:
             sync.refresh_paths(vault, survey.behind)
     except KeepMError:
         return False  # it can't be written, or the vault went away: the next pass says so
+    if not vault.progress.held:  # else a deep pass has still to decide what is deleted
+        with contextlib.suppress(KeepMError):  # a disk that can't be written: it stays due
+            sync.note_compared(vault)
     return True

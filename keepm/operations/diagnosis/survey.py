@@ -93,14 +93,17 @@ def take(vault: Vault, examiner: Examiner, *, pause: Callable[[], object] | None
     """
     survey = Survey()
     known = writing.files(vault.database)
+    gone = dict.fromkeys(known)
     with vault.root.paths.looking_once():
         for item in reader.walk(vault.root, expect_memory=True):
+            gone.pop(item.path, None)
             if isinstance(item, Skipped):
                 survey.findings += _left_out(vault, item.path, item.reason)
             else:
                 _read(vault, examiner, survey, item, known.get(item.path))
             if pause is not None:
                 pause()
+    survey.behind += gone
     survey.findings += _misplaced(vault)
     return survey
 

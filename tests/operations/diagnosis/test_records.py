@@ -13,7 +13,7 @@ from keepm.operations import diagnosis, memories, sync
 from keepm.operations.vault import Vault
 from keepm.store import journal, ledger
 from tests.operations.diagnosis.support import OWNER, found, look, note
-from tests.operations.support import AGENT, Machine, claim
+from tests.operations.support import AGENT, FixedClock, Machine, claim
 
 PATH = "Memory/projects/widgets/a.md"
 
@@ -33,6 +33,43 @@ def test_a_version_that_only_its_bytes_tell_is_read_again(machine: Machine, vaul
     assert codes(vault) == ["index_stale"]
     assert codes(vault) == []
     assert memories.read(vault, "note-1", max_chars=99).part.text.strip() == "port 9090"
+
+
+def test_a_note_that_went_since_the_last_look_is_no_links_target(
+    machine: Machine, vault: Vault
+) -> None:
+    machine.put(PATH, note(1, "See [[note-2]]."))
+    target = machine.put(PATH.replace("a.md", "b.md"), note(2))
+    sync.reconcile(vault)
+    target.unlink()
+
+    assert codes(vault) == ["unresolved_link"]
+
+
+def test_doctor_is_a_comparison_of_all_checksums(
+    machine: Machine, vault: Vault, clock: FixedClock
+) -> None:
+    machine.put(PATH, note(1))
+    sync.reconcile(vault, deep=True)
+    clock.forward(days=1)
+    assert sync.deep_due(vault)
+
+    assert codes(vault) == []
+    assert vault.database.get_meta("last_checksum_scan") == vault.now()
+    assert not sync.deep_due(vault)
+
+
+def test_what_is_held_back_waits_for_a_deep_pass_all_the_same(
+    machine: Machine, vault: Vault, clock: FixedClock
+) -> None:
+    paths = [machine.put(PATH.replace("a.md", f"n{n}.md"), note(n)) for n in range(1, 31)]
+    sync.reconcile(vault, deep=True)
+    clock.forward(days=1)
+    for path in paths[:15]:
+        path.unlink()
+
+    assert codes(vault) == ["deletions_held"]
+    assert sync.deep_due(vault)
 
 
 def test_an_ordinary_edit_since_the_last_look_is_no_finding(machine: Machine, vault: Vault) -> None:
