@@ -34,6 +34,7 @@ from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
 from keepm.store.root import furnish, is_bare
+from keepm.store.transaction import Recovery
 from keepm.tokens import WriteProof
 
 Content = TypeVar("Content", Memory, Proposal, Handoff, Damaged)
@@ -201,10 +202,10 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
         ConsentNeeded: the caller comes by the host's channel, and nobody was asked yet.
         KeepMError: whatever the plan or the store refuses; nothing was changed then.
     """
-    with writing_time(vault, caller) as blocked:
+    with writing_time(vault, caller) as recovered:
         desk = Desk(vault, vault.new_id(), vault.now())
         planned = plan(desk)
-        held = blocked.intersection(planned.changes.touched)
+        held = recovered.waiting.intersection(planned.changes.touched)
         if held and planned.resolves is None:
             raise RecoveryBlocked(
                 "an interrupted change of this file waits for the owner's decision",
@@ -216,6 +217,7 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             vault.root,
             planned.changes,
             event,
+            recovered=recovered,
             transaction_id=desk.transaction_id,
             at=desk.at,
             resolves=planned.resolves,
@@ -233,8 +235,8 @@ def preview(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Plan:
 
 
 @contextmanager
-def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
-    """Hold the vault's lock, recovered; yield the paths that wait for the owner."""
+def writing_time(vault: Vault, caller: Caller) -> Iterator[Recovery]:
+    """Hold the vault's lock, recovered; yield what recovery found."""
     vault.require_writable()
     if not vault.root.paths.memory.is_dir():
         raise RootUnavailable(
@@ -257,7 +259,7 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[frozenset[str]]:
             _index(vault, dict.fromkeys(recovery.finished))
         sync.require_complete(vault)
         recording.record_held(vault)
-        yield frozenset(path for intent in recovery.blocked for path in intent.paths)
+        yield recovery
 
 
 def draft(

@@ -13,7 +13,7 @@ import re
 import stat
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,8 +27,13 @@ _PATH_BYTES = 3000
 _DEPTH = 64
 # Backslashes part folders on Windows, a colon starts a drive or a stream there.
 _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\:\ud800-\udfff]")
-# Most names of notes; longer than any device's, so that a walk needs no second look at them.
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ +-]{6,90}[A-Za-z0-9_+-]\.md", re.ASCII)
+# Most names of notes and all of our records: longer than any device's name, and with a dot in
+# front longer than those of other programs' folders, so that they need no second look.
+_PLAIN = re.compile(
+    r"(?:\.[A-Za-z0-9_]{5})?[A-Za-z0-9_][A-Za-z0-9_ +-]{6,90}[A-Za-z0-9_+-]"
+    r"(?:\.[A-Za-z0-9-]{1,40}){0,3}",
+    re.ASCII,
+)
 _OF_OTHER_PROGRAMS = frozenset({".git", ".obsidian"})
 _LEADS_AWAY = {
     stat.S_IFLNK: "is a symlink, which is not followed",
@@ -74,32 +79,29 @@ class VaultPaths:
             InvalidIdentifier: the path isn't one of this vault, or leads through a symlink.
             StorageFailed: the file system doesn't let us look.
         """
-        components = _components(path)
-        folder = path.rpartition("/")[0]
         folders: dict[str, Path] | None = getattr(self._held, "folders", None)
+        folder, _, name = path.rpartition("/")
         known = None if folders is None else folders.get(folder)
-        start = 0 if known is None else len(components) - 1
-        # Text and not Path: a mutation looks some thirty paths up.
-        here = str(known or self.root)
-        for position, component in enumerate(components[start:], start):
-            here = f"{here}{os.sep}{component}"
-            try:
-                seen = os.lstat(here)
-            except FileNotFoundError:
-                break  # nothing below can exist, so nothing below can be a symlink
-            except NotADirectoryError as error:
-                raise _obstructed(components[:position], "is a file, not a folder") from error
-            except OSError as error:
-                raise failed("/".join(components[: position + 1]), error) from error
-            kind = marks.kind(seen)
-            if kind in (stat.S_IFLNK, 0):
-                raise _obstructed(components[: position + 1], _LEADS_AWAY[kind])
-        if known is not None:
-            return known / components[-1]
-        place = self.root / path
-        if folders is not None and position == len(components) - 1:
-            folders[folder] = place.parent
+        if known is None:
+            return self._walk(_components(path), folders)
+        if len(path) * 4 > _PATH_BYTES or _PLAIN.fullmatch(name) is None:
+            _components(path)
+        place = known / name
+        _require_own(place, path)
         return place
+
+    def _walk(self, components: tuple[str, ...], folders: dict[str, Path] | None) -> Path:
+        """Look at each part of a path, and remember the folders that were found to be right."""
+        here, name = self.root, ""
+        for position, component in enumerate(components, 1):
+            folder, name = name, f"{name}/{component}" if name else component
+            place = here / component
+            if not _require_own(place, name):
+                return place.joinpath(*components[position:])  # so nothing below is a symlink
+            if folders is not None:
+                folders[folder] = here
+            here = place
+        return here
 
 
 def is_portable(name: str) -> bool:
@@ -148,8 +150,23 @@ def _flaw(name: str) -> str | None:
     return None
 
 
-def _obstructed(components: Sequence[str], what: str) -> InvalidIdentifier:
-    message = f"{'/'.join(components)} {what}"
+def _require_own(place: Path, path: str) -> bool:
+    """Refuse what leads away; tell whether anything is there. `path` is its name in the vault."""
+    try:
+        kind = marks.kind(os.lstat(place))
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError as error:
+        raise _obstructed(path.rpartition("/")[0], "is a file, not a folder") from error
+    except OSError as error:
+        raise failed(path, error) from error
+    if kind in _LEADS_AWAY:
+        raise _obstructed(path, _LEADS_AWAY[kind])
+    return True
+
+
+def _obstructed(path: str, what: str) -> InvalidIdentifier:
+    message = f"{path} {what}"
     return InvalidIdentifier(
         message,
         hint="Ask the owner to put the real file or folder there.",

@@ -56,12 +56,13 @@ class BlockedIntent:
     """A transaction that can't be finished without the owner.
 
     `reason` is `stranger` (at `paths` stands a version nobody of ours wrote, or the new version
-    is lost) or `unreadable` (the record itself is damaged).
+    is lost) or `unreadable` (the record itself is damaged). `touched` are all paths it changes.
     """
 
     id: str
     paths: tuple[str, ...]
     reason: str
+    touched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +73,26 @@ class Recovery:
     blocked: tuple[BlockedIntent, ...] = ()
     foreign: tuple[str, ...] = ()  # ids of other machines' records
 
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The paths at which something waits for the owner."""
+        return frozenset(path for intent in self.blocked for path in intent.paths)
+
 
 def commit(
     root: Root,
     changes: ChangeSet,
     draft: EventDraft,
     *,
+    recovered: Recovery,
     transaction_id: str,
     at: str,
     resolves: str | None = None,
 ) -> Commit:
-    """Apply a change set with its ledger event, or nothing. Caller holds the lock, has recovered.
+    """Apply a change set with its ledger event, or nothing.
 
-    `resolves` is the id of a blocked record whose files this may touch: its owner has decided.
+    The caller holds the lock and has `recovered` under it; nothing was changed since. `resolves`
+    is the id of a blocked record whose files this may touch: its owner has decided.
 
     Raises:
         ChecksumMismatch: a file isn't the expected version; the newer text was kept.
@@ -95,8 +103,7 @@ def commit(
             `committed`: then the change is recorded and the next recovery finishes it.
     """
     check_id(transaction_id)
-    with reporting(journal.FOLDER):
-        _refuse_waiting(journal.read(root), changes, transaction_id, resolves)
+    _refuse_waiting(recovered, changes, transaction_id, resolves)
     planned = [_plan(root, change) for change in changes.changes]
     files = tuple(each.file for each in planned)
     if resolves is not None:
@@ -182,7 +189,9 @@ def recover(root: Root) -> Recovery:
             except OSError as error:
                 raise failed(intent.about, error, committed=True) from error
             if outcome.strangers:
-                blocked.append(BlockedIntent(intent.id, outcome.strangers, "stranger"))
+                blocked.append(
+                    BlockedIntent(intent.id, outcome.strangers, "stranger", intent.touched)
+                )
             else:
                 finished += intent.touched
         # What was finished may have cleared the way for what was blocked, or taken it back.
@@ -228,12 +237,12 @@ def _tail(root: Root) -> Tail:
 
 
 def _refuse_waiting(
-    listing: journal.Listing, changes: ChangeSet, transaction_id: str, resolves: str | None
+    recovered: Recovery, changes: ChangeSet, transaction_id: str, resolves: str | None
 ) -> None:
-    if transaction_id in listing.ids:
+    if transaction_id in (*(each.id for each in recovered.blocked), *recovered.foreign):
         raise InvalidInput("a transaction's id is used once")
-    ours = {identity.file_key(path) for path in changes.touched}
-    for intent in listing.intents:
+    ours = {identity.file_key(path) for path in changes.touched} if recovered.blocked else set()
+    for intent in recovered.blocked:
         if intent.id == resolves:
             continue
         waiting = [path for path in intent.touched if identity.file_key(path) in ours]

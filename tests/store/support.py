@@ -44,8 +44,14 @@ def opened(folder: Path, disk: Disk) -> Root:
 def apply(root: Root, changes: Iterable[Change] | Change, transaction_id: str = "t1") -> Commit:
     """Recover and commit, as every mutation does under the lock."""
     given = (changes,) if isinstance(changes, Create | Replace | Move | Delete) else tuple(changes)
-    transaction.recover(root)
-    return transaction.commit(root, ChangeSet(given), draft(), transaction_id=transaction_id, at=AT)
+    return transaction.commit(
+        root,
+        ChangeSet(given),
+        draft(),
+        recovered=transaction.recover(root),
+        transaction_id=transaction_id,
+        at=AT,
+    )
 
 
 def replace(path: str, old: bytes, new: bytes) -> Replace:

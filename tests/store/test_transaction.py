@@ -24,7 +24,7 @@ from keepm.errors import (
 )
 from keepm.model.checksum import Checksum
 from keepm.store import history, ledger, transaction
-from keepm.store.changes import Change, ChangeSet, Create
+from keepm.store.changes import Change, Create
 from keepm.store.transaction import Root
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
 from tests.fakes.memory_disk import MemoryDisk
@@ -166,15 +166,13 @@ def test_hostile_paths_are_refused_before_anything_is_written(real: Root, tmp_pa
 
 
 def test_a_transactions_id_is_used_once_while_it_is_pending(root: Root) -> None:
-    crashed(root, (Create(NOTE, NEW),), at="write_at")
+    crashed(root, (Create(NOTE, NEW),), at="rename_new")
+    edit(root, NOTE, HAND)
+    assert transaction.recover(root).waiting == {NOTE}
+
     with pytest.raises(InvalidInput):
-        transaction.commit(
-            root,
-            ChangeSet((Create(OTHER, NEW),)),
-            support.draft(),
-            transaction_id="t1",
-            at=support.AT,
-        )
+        support.apply(root, Create(OTHER, NEW))
+    support.apply(root, Create(OTHER, NEW), "t2")
 
 
 def test_permissions_of_a_replaced_note_stay(real: Root) -> None:

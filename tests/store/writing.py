@@ -19,7 +19,7 @@ def write(folder: Path, name: str, count: int) -> None:
     root = Root(VaultPaths(folder), OSDisk(), "writer-1")
     for number in range(count):
         with lock.hold(root.paths, surface=name, timeout=60, now=AT):
-            transaction.recover(root)
+            recovered = transaction.recover(root)
             old, _ = root.disk.read(root.paths.locate(NOTE), limit=1 << 20)
             line = f"{name} {number}\n".encode()
             changes: list[Create | Replace] = [Replace(NOTE, old + line, Checksum.of(old))]
@@ -29,6 +29,7 @@ def write(folder: Path, name: str, count: int) -> None:
                 root,
                 ChangeSet(tuple(changes)),
                 support.draft(),
+                recovered=recovered,
                 transaction_id=f"{name}-{number}",
                 at=AT,
             )
