@@ -91,4 +91,4 @@ def _set(name: str, value: str) -> None:
 
 
 def _place() -> Path:
-    return config.config_file(config.environment(), Path.home())
+    return config.config_file(config.environment(), config.home_folder())

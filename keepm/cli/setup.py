@@ -198,7 +198,7 @@ def _top(settings: Settings, *, chosen: bool) -> Path:
             "the project folder is not there", hint="Give one that is: --project-dir FOLDER"
         )
     top = repository.top
-    if top == Path(top.anchor) or (top == Path.home().resolve() and not chosen):
+    if top == Path(top.anchor) or (top == config.home_folder().resolve() and not chosen):
         # In the home folder, the files of a project are the user's own settings of each host.
         raise ConfigurationError(
             f"{top} is no project's folder",
@@ -218,7 +218,7 @@ def _wanted_hosts(
 
 
 def _is_here(host: Host, top: Path, environ: Mapping[str, str]) -> bool:
-    home = Path.home()
+    home = config.home_folder()
     return (
         any(shutil.which(each, path=environ.get("PATH")) for each in host.programs)
         or any((home / each).exists() for each in host.home_marks)

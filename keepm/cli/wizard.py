@@ -121,7 +121,7 @@ def _proposed(settings: Settings) -> projects.Proposed:
 
 
 def _root(text: str) -> Path:
-    return config.parse_root(text, home=Path.home(), base=Path.cwd())
+    return config.parse_root(text, home=config.home_folder(), base=Path.cwd())
 
 
 def _check_root(text: str) -> bool | str:

@@ -81,8 +81,15 @@ def home_folder() -> Path:
     """Return the user's home folder.
 
     Raises:
-        ConfigurationError: there is none, as for a user without an entry and without HOME.
+        ConfigurationError: there is none, as for a user without an entry and without HOME, or
+            HOME would make another folder the home at each place.
     """
+    given = os.environ.get("HOME")  # noqa: TID251 - only to see why Path.home says what it says
+    if sys.platform != "win32" and given is not None and not given.startswith("/"):
+        raise ConfigurationError(
+            "HOME is empty" if not given else f"HOME is '{given}', which is no absolute path",
+            hint="Set HOME to a folder for KeepM's settings and data, or unset it.",
+        )
     try:
         return Path.home()
     except RuntimeError as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from keepm import resources
-from keepm.config.folders import current_folder, parse_root
+from keepm.config.folders import current_folder, home_folder, parse_root
 from keepm.errors import ConfigurationError
 
 MINIMA = ("relayed", "host", "owner")
@@ -47,7 +46,7 @@ def parse_setting(name: str, text: str) -> str | int:
         ConfigurationError: the setting is unknown or can't have this value.
     """
     if name == "root":
-        return str(parse_root(text, home=Path.home(), base=current_folder()))
+        return str(parse_root(text, home=home_folder(), base=current_folder()))
     if name.startswith(BY_KIND):
         refuse_unknown_kinds([name.removeprefix(BY_KIND)])
     return check_value(name, text, where="given")

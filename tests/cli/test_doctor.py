@@ -229,10 +229,12 @@ def test_a_file_that_cant_be_written_is_wrong_usage_and_leaves_nothing(
 # ---- where there is nothing to look at -----------------------------------------------------------
 
 
-def started(environ: dict[str, str], *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def started(
+    environ: dict[str, str], *words: str, cwd: Path, command: tuple[str, ...] = ("doctor",)
+) -> subprocess.CompletedProcess[str]:
     """Start the program afresh, with only these variables."""
     return subprocess.run(
-        [sys.executable, "-m", "keepm", "doctor", *words],
+        [sys.executable, "-m", "keepm", *command, *words],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(docs.ROOT), **environ},
         cwd=cwd,
         capture_output=True,
@@ -268,6 +270,22 @@ def test_without_home_doctor_goes_by_the_password_file(
     done = started(machine.environ, "--root", str(machine.root), cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows doesn't go by HOME")
+@pytest.mark.parametrize(
+    "words", [("doctor",), ("config", "show"), ("config", "set", "root", "~/x")]
+)
+@pytest.mark.parametrize(("home", "said"), [("", "HOME is empty"), ("here", "no absolute path")])
+def test_a_home_that_would_be_another_at_each_place_is_refused(
+    tmp_path: Path, words: tuple[str, ...], home: str, said: str
+) -> None:
+    """An empty HOME made the file system's root the home, and settings were looked for there."""
+    done = started({"HOME": home}, cwd=tmp_path, command=words)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no password file")
