@@ -95,12 +95,11 @@ class VaultPaths:
         here, name = self.root, ""
         for position, component in enumerate(components, 1):
             folder, name = name, f"{name}/{component}" if name else component
-            place = here / component
-            if not _require_own(place, name):
-                return place.joinpath(*components[position:])  # so nothing below is a symlink
             if folders is not None:
                 folders[folder] = here
-            here = place
+            here = here / component
+            if not _require_own(here, name):
+                return here.joinpath(*components[position:])  # so nothing below is a symlink
         return here
 
 
