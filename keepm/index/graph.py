@@ -53,12 +53,16 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class LooseLink:
-    """A link that leads to no one note. `line` counts in the body, 0 is the front matter."""
+    """A link that leads to no one note.
+
+    `line` counts in the body; 0 is the front matter, where `relation` is the key, case folded.
+    """
 
     path: str  # of the note that links
     line: int
     key: str  # what the target asks for
     state: LinkState
+    relation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +130,13 @@ def loose_links(db: Database, visibility: Visibility) -> list[LooseLink]:
         ):
             holders.setdefault(key, set()).add((number, scope))
         found = connection.execute(
-            f"SELECT n.path, n.scope, l.line, l.target, l.target_key, l.tail_key FROM {_LINKS}"  # noqa: S608
-            f" WHERE {seen} ORDER BY n.path, l.sequence",
+            f"SELECT n.path, n.scope, l.line, l.target, l.target_key, l.tail_key, l.relation"  # noqa: S608
+            f" FROM {_LINKS} WHERE {seen} ORDER BY n.path, l.sequence",
             values,
         ).fetchall()
         states: dict[tuple[str, str, str], LinkState] = {}
         loose = []
-        for path, scope, line, target, target_key, tail_key in found:
+        for path, scope, line, target, target_key, tail_key, relation in found:
             asked = (target_key, tail_key, scope)
             if asked not in states:
                 # Most targets are held by one note in reach; only the others are worth a query.
@@ -145,7 +149,7 @@ def loose_links(db: Database, visibility: Visibility) -> list[LooseLink]:
                         _resolve(connection, target_key, tail_key, source, visibility)
                     )
             if states[asked] is not LinkState.RESOLVED and not is_attachment(target):
-                loose.append(LooseLink(path, line, target_key, states[asked]))
+                loose.append(LooseLink(path, line, target_key, states[asked], relation))
     return loose
 
 

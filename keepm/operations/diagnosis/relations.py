@@ -156,7 +156,8 @@ def _links(vault: Vault, notes: dict[str, Seen]) -> Iterator[Finding]:
         each = notes.get(loose.path)
         if each is None or not _is_active(each):
             continue
-        line = each.text_line + loose.line - 1 if loose.line else 1
+        above = each.lines.get(loose.relation or "", 1)
+        line = each.text_line + loose.line - 1 if loose.line else above
         if loose.state is LinkState.AMBIGUOUS:
             yield _of(each, "ambiguous_link", "", line=line, detail=loose.key)
         else:

@@ -61,7 +61,7 @@ class Seen:
     content: Memory | Proposal | Handoff | Damaged
     codes: frozenset[str]
     subject: str
-    lines: Mapping[str, int]  # of some keys
+    lines: Mapping[str, int]  # of some keys, case folded
     text_line: int  # in which the body's text begins
 
     @property
@@ -178,6 +178,9 @@ def _seen(document: AnyDocument, cut: Outline | None, place: Place, subject: str
         case Handoff():
             content = replace(content, goal="", current_state="")
     entries = cut.entries if cut else {}
+    lines = {key: entries[key][0] for key in _ASKED & entries.keys()}
+    if b"[[" in document.data:  # perhaps in a key of the person's own, which is then a relation
+        lines = {key.casefold(): entry[0] for key, entry in entries.items()} | lines
     return Seen(
         path=document.path,
         place=place,
@@ -185,7 +188,7 @@ def _seen(document: AnyDocument, cut: Outline | None, place: Place, subject: str
         content=content,
         codes=frozenset(each.code for each in document.findings),
         subject=subject,
-        lines={key: entries[key][0] for key in _ASKED & entries.keys()},
+        lines=lines,
         text_line=cut.text_line if cut else 1,
     )
 

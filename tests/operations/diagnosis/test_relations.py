@@ -106,6 +106,14 @@ def test_a_link_to_no_note_is_told_at_its_line_in_the_file(machine: Machine, vau
     assert "nowhere" not in repr(look(vault))
 
 
+def test_a_link_in_the_front_matter_is_told_at_its_key(machine: Machine, vault: Vault) -> None:
+    """Case 16."""
+    machine.put(f"{WIDGETS}/a.md", case("16-obsidian-values", "v.md"))
+
+    links = [each for each in found(vault) if each.startswith("unresolved_link")]
+    assert links == ["unresolved_link a.md:5", "unresolved_link a.md:6"]
+
+
 def test_a_link_that_may_mean_two_notes(machine: Machine, vault: Vault) -> None:
     machine.put(f"{WIDGETS}/a.md", note(1, "See [[two]]."))
     for number, alias in ((2, "two"), (3, "two")):
