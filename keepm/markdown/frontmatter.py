@@ -6,6 +6,7 @@ of these. A plain empty value, `null` or `~` is absent at the top level and text
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -37,6 +38,9 @@ class Parsed:
     findings: tuple[Finding, ...]
 
 
+# A change reads its bytes back thrice: to see that they hold what was meant, to index them, and
+# to answer.
+@functools.lru_cache(maxsize=4)
 def examine(data: bytes) -> Parsed:
     """Read a file's front matter.
 
