@@ -16,7 +16,7 @@ import pytest
 
 from keepm.cli import main
 from keepm.model import rules
-from keepm.operations import memories
+from keepm.operations import diagnosis, memories
 from keepm.operations.vault import Vault
 from tests import docs
 from tests.cli.support import CommandLine
@@ -224,6 +224,22 @@ def test_a_file_that_cant_be_written_is_wrong_usage_and_leaves_nothing(
 
     assert (code, out) == (2, "")
     assert "can't be written" in ill.said
+
+
+def test_what_fails_inside_ends_with_3_and_no_report(
+    ill: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def examine(*_: object, **__: object) -> None:
+        raise RuntimeError("canary of a note's text")
+
+    monkeypatch.setattr(diagnosis, "examine", examine)
+    place = tmp_path / "report"
+
+    code, out = ill.run("doctor", "--output", str(place))
+    assert (code, out) == (3, "")
+    assert "internal error" in ill.said
+    assert "canary" not in ill.said and "Traceback" not in ill.said
+    assert not place.exists()
 
 
 # ---- where there is nothing to look at -----------------------------------------------------------

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from keepm.model import rules
 from keepm.model.diagnosis import Rule
+from keepm.operations.diagnosis import survey
 from tests import docs
-from tests.mcp.client import Tools
+from tests.mcp.client import Answer, Tools
 from tests.operations.diagnosis.support import note
 from tests.operations.support import Machine
 
@@ -35,6 +38,33 @@ def test_a_sound_vault_has_no_findings_and_a_token_all_the_same(agent: Tools) ->
 
     assert answer["findings"] == []
     assert agent.call("sync", full=True, repair_token=answer["repair_token"])["next_step"]
+
+
+def test_others_are_answered_while_doctor_is_at_work(
+    machine: Machine, agent: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault 49: doctor took 15 s for a thousand notes, on the thread that everybody waits for."""
+    machine.put(f"{WIDGETS}/a.md", note(1, "lighthouse"))
+    reached, go, take = threading.Event(), threading.Event(), survey.take
+
+    def slow(*args: Any, **more: Any) -> survey.Survey:
+        reached.set()
+        assert go.wait(30)
+        return take(*args, **more)
+
+    monkeypatch.setattr(survey, "take", slow)
+    answers: list[Answer] = []
+    doctor = threading.Thread(target=lambda: answers.append(agent.done("doctor")))
+    doctor.start()
+    assert reached.wait(30)
+
+    assert agent.done("search", query="lighthouse")["total"] == 1
+    assert agent.done("status")["notes"] == 1
+    assert answers == []
+
+    go.set()
+    doctor.join(30)
+    assert answers[0]["summary"] == {"error": 0, "warning": 0, "info": 0}
 
 
 def test_the_token_is_of_this_server_and_of_this_diagnosis(agent: Tools) -> None:

@@ -171,6 +171,7 @@ def test_an_id_that_is_a_secret_is_not_shown(machine: Machine, vault: Vault) -> 
         ({"sources": "/etc/passwd"}, "invalid_source", 11),
         ({"sources": "../x.py"}, "invalid_source", 11),
         ({"aliases": "['-']"}, "invalid_name", 11),
+        # Fault 57 of KeepM 3: such a note was never overdue again.
         ({"verified_at": "'2027-01-01'"}, "future_date", 11),
         ({"kind": "recipe"}, "unknown_kind", 7),
         ({"kind": "decision"}, "contract_missing", 7),

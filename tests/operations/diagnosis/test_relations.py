@@ -37,6 +37,7 @@ def test_conflict_copies_are_listed_and_the_identical_ones_said_to_be_so(
 def test_two_files_with_one_id_are_both_named_at_their_lines(
     machine: Machine, vault: Vault
 ) -> None:
+    """Fault 15 of KeepM 3: the last one replaced the other in silence."""
     machine.put(f"{WIDGETS}/a.md", note(1))
     machine.put(f"{WIDGETS}/b.md", note(2, id=ID.format(1)))
     machine.put(f"{WIDGETS}/c.md", note(3))

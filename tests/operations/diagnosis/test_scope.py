@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
-from keepm.operations import diagnosis
+from keepm.operations import diagnosis, sync
 from keepm.operations.vault import Vault
+from tests.fakes.marks import MarkedDisk
 from tests.operations.diagnosis.support import OWNER, found, look, note, owners_view
 from tests.operations.support import Machine, Opening
 
@@ -83,6 +85,21 @@ def test_the_order_is_the_same_each_time(machine: Machine, vault: Vault) -> None
     assert diagnosis.examine(owners_view(vault), OWNER).findings == first.findings
     places = [each.path or "" for each in first.findings if each.rule.area == "vault"]
     assert places == sorted(places)
+
+
+def test_each_file_is_opened_once_however_many_there_are(machine: Machine, vault: Vault) -> None:
+    """Fault 49 of KeepM 3: each note was compared with every other one."""
+    for number in range(1, 41):
+        machine.put(
+            f"Memory/projects/widgets/n{number}.md",
+            note(number, f"Like [[note-{number % 40 + 1}]]."),
+        )
+    sync.reconcile(vault)
+    disk = MarkedDisk({})
+
+    diagnosis.examine(replace(vault, root=replace(vault.root, disk=disk)), OWNER)
+
+    assert sorted(disk.opened) == sorted(f"n{number}.md" for number in range(1, 41))
 
 
 def test_nothing_is_said_twice(machine: Machine, vault: Vault) -> None:
