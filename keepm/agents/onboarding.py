@@ -135,8 +135,10 @@ def removal(settings: Settings, top: Path) -> tuple[FileChange, ...]:
     return installing.plan_removal(top, parts, known.files if known else {})
 
 
-def remove(settings: Settings, top: Path, changes: Sequence[FileChange]) -> None:
+def remove(settings: Settings, top: Path, changes: Sequence[FileChange]) -> bool:
     """Take everything out again: files, folders, the project's entry, the record.
+
+    Returns whether the settings file held something of this project.
 
     The vault stays. The index and KeepM's own environment go with the last project that uses
     them.
@@ -148,7 +150,7 @@ def remove(settings: Settings, top: Path, changes: Sequence[FileChange]) -> None
     installing.write(top, changes, disk=OSDisk())
     folders = [*(known.folders if known else ()), str(Path(POLICY_PATH).parent)]
     installing.remove_folders(top, folders)
-    _forget_settings(settings, known)
+    had_settings = _forget_settings(settings, known)
     record.forget(settings.data_dir, top)
     left = record.roots(settings.data_dir)
     vault = replace(settings, root=Path(known.root)) if known else settings
@@ -168,6 +170,7 @@ def remove(settings: Settings, top: Path, changes: Sequence[FileChange]) -> None
     ):
         with contextlib.suppress(OSError):
             folder.rmdir()
+    return had_settings
 
 
 def _has_unfinished(settings: Settings) -> bool:
@@ -235,10 +238,11 @@ def _keep_settings(wish: Wish) -> None:
     projects.bind(wish.settings, wish.project_id)
 
 
-def _forget_settings(settings: Settings, known: SetupRecord | None) -> None:
+def _forget_settings(settings: Settings, known: SetupRecord | None) -> bool:
+    """Take this project's part out of the settings file; tell whether it had one."""
     present = _bytes(settings.config_file)
     if present is None:
-        return
+        return False
     entry = known.settings if known else None
     if entry is not None and Checksum.of(present) == entry.written:
         _restore(settings.config_file, entry.original)
@@ -249,6 +253,7 @@ def _forget_settings(settings: Settings, known: SetupRecord | None) -> None:
             settings.config_file.unlink()
     if not settings.config_file.exists():
         settings.config_file.with_name(f"{settings.config_file.name}.lock").unlink(missing_ok=True)
+    return _bytes(settings.config_file) != present
 
 
 def _record(

@@ -165,8 +165,10 @@ def _remove(args: argparse.Namespace, settings: Settings, top: Path) -> int:
     changes = onboarding.removal(settings, top)
     if args.dry_run:
         return _show_diff(args, changes, "The vault and its notes stay.")
-    onboarding.remove(settings, top, changes)
+    had_settings = onboarding.remove(settings, top, changes)
     files = [change.path for change in changes]
+    if had_settings:
+        files.append(str(settings.config_file))
     text = "\n".join(
         ["Removed from:", *(f"  {path}" for path in files)] if files else ["Nothing to remove."]
     )

@@ -19,6 +19,7 @@ from keepm.agents.hosts import ALL, DEFAULT
 from keepm.agents.report import Report, Row, State
 from keepm.cli import main, setup, wizard
 from keepm.cli.wizard import Answers
+from keepm.operations import projects
 from tests.agents.support import case_bytes
 from tests.agents.test_installing import fill, tree
 from tests.cli.support import MARKS
@@ -136,6 +137,22 @@ def test_removing_where_nothing_was_set_up_changes_nothing(top: Path, tmp_path: 
 
     assert run("--remove") == 0
     assert tree(tmp_path) == before
+
+
+def test_removing_tells_of_the_settings_entry_alone(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = config.load({"project_dir": str(top)})
+    settings.root.mkdir(parents=True)
+    projects.bind(settings, "widgets")
+
+    assert run("--remove") == 0
+    told = capsys.readouterr().out
+    assert str(settings.config_file) in told and "Nothing to remove" not in told
+    assert config.load().projects == ()
+
+    assert run("--remove") == 0
+    assert "Nothing to remove" in capsys.readouterr().out
 
 
 def test_set_up_and_removed_with_the_real_server(
