@@ -127,7 +127,9 @@ def test_a_note_with_a_digest_is_judged_by_it_alone(checkout: Checkout) -> None:
     for digest, code in (("0" * 12, 1), (now, 0)):
         text = note(1, sources="build.py", source_digests=f"{{build.py: '{digest}'}}")
         checkout.put(NOTE, text.replace("sources:", "verified_at: '2026-01-01'\nsources:"))
-        assert checkout.run(step).returncode == code, digest
+        done = checkout.run(step)
+        assert done.returncode == code, digest
+        assert ("memory_update" in done.stdout) == bool(code)  # a hand edit wouldn't do
 
 
 def test_what_was_changed_on_the_other_branch_is_not_this_ones_matter(

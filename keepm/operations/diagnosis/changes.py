@@ -23,6 +23,10 @@ from keepm.store import reader
 
 _GIT_SECONDS = 60.0
 _SHOWN = 3
+_BY_AGENT = (
+    "Check the note against the change and let an agent set verified_at: memory_update records "
+    "which version was checked."
+)
 
 
 def examine(vault: Vault, revision: str) -> Diagnosis:
@@ -114,6 +118,8 @@ def _findings(vault: Vault, changed: Collection[str]) -> Iterator[Finding]:
                 line=_line(vault, row.path),
                 subject=row.id,
                 scope=row.scope,
+                # A hand edit records no digest, and one of a note elsewhere is seen by nobody.
+                fix=_BY_AGENT if own is None or row.source_digests else "",
                 checksum=row.checksum,
             )
 
