@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from fcntl import ioctl
 
 _PATIENCE_SECONDS = 60
+_SIZE = ("LINES", "COLUMNS")
 
 
 class Terminal:
@@ -76,9 +77,12 @@ def running(
     arguments: Sequence[str], environ: Mapping[str, str], *, rows: int = 500
 ) -> Iterator[Terminal]:
     """Run `keepm …` on a terminal until the block ends."""
+    # This terminal has a size of its own; what the one around the tests has may be in the
+    # environment, and would be believed more.
+    variables = {name: value for name, value in environ.items() if name not in _SIZE}
     process, descriptor = pty.fork()
     if process == 0:
-        os.execve(sys.executable, [sys.executable, "-m", "keepm", *arguments], dict(environ))
+        os.execve(sys.executable, [sys.executable, "-m", "keepm", *arguments], variables)
     ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
     try:
         yield Terminal(descriptor, process)
