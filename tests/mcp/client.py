@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,13 @@ from keepm import config
 
 config.isolate_sdk()
 
-from fastmcp import Client  # noqa: E402 - the SDK reads its settings when it is imported
+from fastmcp import Client, FastMCP  # noqa: E402 - the SDK reads its settings when it is imported
 from mcp.client.session import ElicitationFnT  # noqa: E402
 
+from keepm.errors import NotFound  # noqa: E402
 from keepm.mcp import server  # noqa: E402
 from keepm.mcp.session import PATIENCE_SECONDS  # noqa: E402
-from keepm.operations.vault import open_vault  # noqa: E402
+from keepm.operations.vault import Vault, open_vault  # noqa: E402
 from keepm.store import transaction  # noqa: E402
 from keepm.store.disk import OSDisk  # noqa: E402
 from keepm.store.paths import VaultPaths  # noqa: E402
@@ -115,19 +116,47 @@ def connected(
     """
     transaction.initialise(VaultPaths(machine.root), OSDisk())
     settings = machine.settings(project_dir)
-    built, session = server.build(
-        lambda: open_vault(settings, clock=machine.clock),
-        language="en",
-        session_id="session-1",
-        patience_seconds=patience_seconds,
-    )
-    server.quiet()
-    told = mcp_types.Implementation(name="tester", version="1.2")
-    client: Client[Any] = Client(built, mode=era, client_info=told)
-    if person is not None:
-        # The SDK's client checks a form before it sends it; not every host does.
-        client._elicitation_callback = person
-        client._session_kwargs["elicitation_callback"] = person
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
-        yield Tools(portal, client)
-    session.close()
+    with _lent(lambda: open_vault(settings, clock=machine.clock), patience_seconds) as built:
+        told = mcp_types.Implementation(name="tester", version="1.2")
+        client: Client[Any] = Client(built, mode=era, client_info=told)
+        if person is not None:
+            # The SDK's client checks a form before it sends it; not every host does.
+            client._elicitation_callback = person
+            client._session_kwargs["elicitation_callback"] = person
+        with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
+            yield Tools(portal, client)
+
+
+class _Server:
+    """A server with a door behind which now this vault is, now that."""
+
+    def __init__(self) -> None:
+        self.open: Callable[[], Vault] = _shut
+        self.built, self.session = server.build(
+            lambda: self.open(), language="en", session_id="session-1"
+        )
+        server.quiet()
+
+
+_spare: list[_Server] = []
+
+
+@contextmanager
+def _lent(door: Callable[[], Vault], patience_seconds: float) -> Iterator[FastMCP[Any]]:
+    """Lend a server that nobody uses until the block ends, and let it open this vault.
+
+    To describe all tools to the SDK takes longer than most tests; all that a server knows of a
+    vault is in its session, which forgets it when it is closed.
+    """
+    lent = _spare.pop() if _spare else _Server()
+    lent.open, lent.session.patience_seconds = door, patience_seconds
+    try:
+        yield lent.built
+    finally:
+        lent.open = _shut
+        lent.session.close()
+    _spare.append(lent)
+
+
+def _shut() -> Vault:
+    raise NotFound("the server is lent to no test")
