@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,17 +23,25 @@ _SYNCED = ("tests/store/", "tests/campaigns/", "tests/stories/", "tests/benchmar
 
 
 @pytest.fixture(autouse=True)
-def syncs_only_where_it_matters(request: pytest.FixtureRequest) -> Iterator[None]:
+def syncs_only_where_it_matters(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Let no other test wait for the disk: what is durable is for the store's own to prove."""
-    if request.node.nodeid.startswith(_SYNCED):
-        yield
-        return
-    fsync = os.fsync
-    os.fsync = lambda fd: None
-    try:
-        yield
-    finally:
-        os.fsync = fsync
+    if not request.node.nodeid.startswith(_SYNCED):
+        monkeypatch.setattr(os, "fsync", lambda fd: None)
+        monkeypatch.setattr(sqlite3, "connect", _connect_without_syncs)
+
+
+_connect = sqlite3.connect
+
+
+def _connect_without_syncs(database: str, **options: Any) -> sqlite3.Connection:
+    """Connect; a database that is only to be filled is made without waiting for the disk."""
+    connection: sqlite3.Connection = _connect(database, **options)
+    (_, _, path), *_ = connection.execute("PRAGMA database_list")
+    if path and os.path.getsize(path) == 0:
+        connection.execute("PRAGMA synchronous = OFF")
+    return connection
 
 
 @pytest.fixture
