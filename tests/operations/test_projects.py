@@ -18,6 +18,7 @@ from keepm import config
 from keepm.config import ProjectEntry, Settings
 from keepm.errors import ConfigurationError, InvalidIdentifier
 from keepm.operations import projects
+from tests.fakes import marks
 from tests.operations import git
 
 WIDGETS = "https://git.example.org/acme/widgets.git"
@@ -274,6 +275,20 @@ def test_what_an_archive_can_hold_leads_to_nobodys_memory(work: Path, home: Path
     for folder in (file, link, forged, twin):
         found = projects.resolve(at(folder, home))
         assert (found.project_id, found.top) == (None, folder)
+
+
+def test_a_junction_to_somebodys_git_folder_leads_to_nobodys_memory(
+    work: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows calls a junction a folder, and no privilege is needed to make one."""
+    bind(git.repository(work / "victim", remote=WIDGETS), home, "victim")
+    git.clone(work / "victim", work / "evil")
+    git.run(work / "evil", "remote", "set-url", "origin", WIDGETS)
+    assert resolved(work / "evil", home) == "victim"
+
+    marks.install(monkeypatch, {".git": {"st_reparse_tag": 0xA000_0003}})
+    found = projects.resolve(at(work / "evil", home))
+    assert (found.project_id, found.top) == (None, work / "evil")
 
 
 def test_a_bare_repository_inside_a_clone_is_no_top(work: Path, home: Path) -> None:
