@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 from keepm.index import stopwords
 from keepm.index.stemming import stem
@@ -52,6 +53,7 @@ _NEGATED = re.compile(r"\w+n['’]t", re.IGNORECASE)  # can't, don't: never the 
 _SHARP = re.compile(r"[^\W_]{1,12}(?:\+\+?|#)")  # C++, C#, g++: never the same as C or g
 _SLASHES = re.compile(r"[/\\]+")
 _WORD = re.compile(r"[^\W_]+")
+_DOTTED = re.compile(rf"{_LETTER}+(?:\.{_LETTER}+)*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -132,6 +134,23 @@ def query_terms(text: str, *, limit: int) -> list[Term]:
         shelf = dropped if asks or _is_stopword(piece, shouting=shouting) else kept
         shelf.setdefault(single.text, single)
     return list((kept or dropped).values())[:limit]
+
+
+def neighbours(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield words that follow each other in a query: the terms of both, and of both as one word.
+
+    The first is no stop word.
+    """
+    shouting = text.isupper()
+    for first, second in pairwise(_pieces(normalised(text))):
+        if not first.isalnum() or is_run(first):
+            continue
+        if first.casefold() in stopwords.ENGLISH and _is_stopword(first, shouting=shouting):
+            continue
+        other = second if second.isalnum() else _trimmed(second)
+        term, behind = _word_term(first), _word_term(other)
+        if term and behind and _DOTTED.fullmatch(other):
+            yield term.text, behind.text, term_of(_fold(first + other))
 
 
 def spelt_words(text: str, *, topical: bool = False) -> dict[str, str]:
@@ -270,7 +289,7 @@ def _is_stopword(piece: str, *, shouting: bool) -> bool:
     return not named or word in stopwords.OPERATORS
 
 
-def _word_term(piece: str, *, last: bool) -> Term | None:
+def _word_term(piece: str, *, last: bool = False) -> Term | None:
     found = _analyse(piece)
     if not found.wholes and not found.parts:
         return None
@@ -288,7 +307,7 @@ def _run_terms(run: str, *, limit: int) -> tuple[list[Term], list[Term]]:
     """Return the pairs of a run, those of question words apart."""
     if len(run) == 1:
         single = [Term(run, (), (run,), ((run, ""),))]
-        return ([], single) if stopwords.CHINESE.fullmatch(run) else (single, [])
+        return ([], single) if stopwords.is_alone(run) else (single, [])
     covered = [False] * len(run)
     for found in stopwords.CHINESE.finditer(run):
         covered[found.start() : found.end()] = [True] * (found.end() - found.start())
@@ -304,7 +323,8 @@ def _run_terms(run: str, *, limit: int) -> tuple[list[Term], list[Term]]:
     for n, character in enumerate(run):
         # A character left alone between question words still is the topic.
         if not covered[n] and _alone(covered, n):
-            topical.setdefault(character, Term(character, (), (character,), ((character, ""),)))
+            shelf = rest if stopwords.is_alone(character) else topical
+            shelf.setdefault(character, Term(character, (), (character,), ((character, ""),)))
     return list(topical.values()), list(rest.values())
 
 

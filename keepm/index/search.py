@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keepm.index import characters, coverage, hits, rows, spelling, stretches
+from keepm.index import characters, compounds, coverage, hits, rows, spelling, stretches
 from keepm.index import frequencies as index_frequencies
 from keepm.index.analysis import Term, query_terms
 from keepm.index.connection import kept
@@ -73,12 +73,13 @@ def search(db: Database, query: Query) -> SearchResult:
         IndexUnavailable: the index itself can't be read.
     """
     text = rows.storable(query.text)
-    terms = query_terms(text, limit=_MOST_TERMS)
+    terms = compounds.widened(query_terms(text, limit=_MOST_TERMS), text)
     with db.reading() as connection:
         condition, values = _conditions(connection, query)
         searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
         frequencies = _frequencies(connection, terms, query.visibility)
+        terms, frequencies = compounds.known(connection, terms, frequencies, text, query.visibility)
         terms = _completing(terms, frequencies)
         match = _match(terms, frequencies, _beginnings(connection, terms, query.visibility))
         weights = coverage.weights(terms, frequencies, searched)

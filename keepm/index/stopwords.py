@@ -50,3 +50,9 @@ CHINESE = re.compile(
         )
     )
 )
+_ALONE = frozenset("用是在有和与或及对把被从到会能要想让将为以跟给就都也还又很中里时")
+
+
+def is_alone(character: str) -> bool:
+    """Tell whether a character that stands by itself carries no topic: `用 Redis 吗`."""
+    return character in _ALONE or CHINESE.fullmatch(character) is not None

@@ -61,6 +61,10 @@ def test_other_words_stay_as_they_are(word: str) -> None:
         ("怎么办理退款", ["办理", "理退", "退款"]),
         ("退款失败怎么办", ["退款", "款失", "失败"]),
         ("贴吧在哪里", ["贴吧", "吧在"]),
+        ("用 Redis 吗", ["redi"]),
+        ("在WSL里怎么用Docker", ["wsl", "docker"]),
+        ("用户", ["用户"]),
+        ("用", ["用"]),
         ("Redis AND cache OR queue", ["redi", "cach", "queue"]),
     ],
 )
