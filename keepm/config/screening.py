@@ -43,7 +43,9 @@ class Pattern:
     source: str
     marks: tuple[str, ...] = ()
     judged: Judged | None = None
-    short_marks: tuple[str, ...] = ()  # those of the marks that many texts hold by chance
+    # Whether it may fit a short text, over blanks or over letters of any script; else it fits
+    # within one run of at least `model/screening/runs.LEAST` characters, its mark included.
+    anywhere: bool = True
 
     @property
     def expression(self) -> re.Pattern[str]:
@@ -82,7 +84,10 @@ class ScreeningRules:
 
     rules: Mapping[str, Rule]  # every rule that refuses, by name
     patterns: tuple[Pattern, ...]
-    long_marks: str  # an expression: without a find, only a pattern with a short mark can fit
+    # Without one of these, no pattern fits that fits anywhere; the others hold more than ASCII.
+    ascii_marks_in_text: tuple[str, ...]
+    wide_marks_in_text: tuple[str, ...]
+    marks_in_runs: str  # an expression: without a find in the runs, none of the others does
     assignment: Assignment
     markup: MarkupRules
     encoded_characters: int
@@ -118,12 +123,15 @@ def _rules(data: Mapping[str, Any]) -> ScreeningRules:
         *(_pattern(entry, judged=Judged(entry["judged"])) for entry in data["written"]),
         *(_shape(entry) for entry in data["shape"]),
     )
+    in_text = _shortest(mark for each in patterns if each.anywhere for mark in each.marks)
     named = {name: _rule(name, entry) for name, entry in data["rules"].items()}
     keys, markup = data["assignment"], data["markup"]
     return ScreeningRules(
         rules={**named, **{pattern.rule.name: pattern.rule for pattern in patterns}},
         patterns=patterns,
-        long_marks=_any_of(mark for each in patterns for mark in each.marks if _is_long(mark)),
+        ascii_marks_in_text=tuple(mark for mark in in_text if mark.isascii()),
+        wide_marks_in_text=tuple(mark for mark in in_text if not mark.isascii()),
+        marks_in_runs=_signs([p for p in patterns if not p.anywhere]),
         assignment=Assignment(
             passwords=tuple(keys["passwords"]),
             short_passwords=tuple(keys["short_passwords"]),
@@ -146,9 +154,17 @@ def _rules(data: Mapping[str, Any]) -> ScreeningRules:
     )
 
 
-def _is_long(mark: str) -> bool:
-    """Tell whether a mark is so long that few texts hold it by chance."""
-    return len(mark) > 3
+def _shortest(marks: Iterable[str]) -> tuple[str, ...]:
+    """Return the marks without those that hold another."""
+    every = frozenset(marks)
+    return tuple(sorted(m for m in every if not any(o != m and o in m for o in every)))
+
+
+def _signs(patterns: Iterable[Pattern]) -> str:
+    """Return an expression that finds a mark, or what one without marks fits."""
+    every = list(patterns)
+    unmarked = (each.source for each in every if not each.marks)
+    return "|".join((_any_of(mark for each in every for mark in each.marks), *unmarked))
 
 
 def _any_of(marks: Iterable[str]) -> str:
@@ -180,17 +196,13 @@ def _rule(name: str, entry: Mapping[str, str]) -> Rule:
 
 
 def _pattern(entry: Mapping[str, Any], *, judged: Judged | None = None) -> Pattern:
-    marks = tuple(entry.get("marks", ()))
-    return Pattern(_rule(entry["name"], entry), entry["pattern"], marks, judged, _short(marks))
+    marks = tuple(entry["marks"]) if judged else ()  # advice is looked for in every text
+    return Pattern(_rule(entry["name"], entry), entry["pattern"], marks, judged)
 
 
 def _shape(entry: Mapping[str, Any]) -> Pattern:
     # A key ends where its letters end. (Its beginning is looked at when it is found: in front of
     # the expression it would cost the search its quick start.)
     source = f"(?:{entry['pattern']})(?![A-Za-z0-9])"
-    marks = tuple(entry["marks"])
-    return Pattern(_rule(entry["name"], entry), source, marks, short_marks=_short(marks))
-
-
-def _short(marks: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(mark for mark in marks if not _is_long(mark))
+    anywhere = entry.get("anywhere", False)
+    return Pattern(_rule(entry["name"], entry), source, tuple(entry["marks"]), anywhere=anywhere)

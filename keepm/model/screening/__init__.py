@@ -17,6 +17,7 @@ from keepm.config import ScreeningRules
 from keepm.errors import Problem
 from keepm.model.screening import characters, encoded, markup, secrets
 from keepm.model.screening.hit import Hit
+from keepm.model.screening.runs import runs
 
 _LINE_BREAK = re.compile(r"[\r\n\u2028\u2029]")
 _MOST = 10  # problems named of one field: what is refused for ten reasons needs no eleventh
@@ -72,9 +73,10 @@ def _hits(value: str, rules: ScreeningRules, *, one_line: bool) -> Iterator[Hit]
     yield from characters.hits(value)
     if one_line and (found := _LINE_BREAK.search(value)):
         yield Hit("line_break", found.start())
-    yield from secrets.hits(value, rules)
+    long = runs(value)
+    yield from secrets.hits(value, rules, long)
     yield from markup.hits(value, rules.markup)
-    yield from encoded.hits(value, rules.encoded_characters)
+    yield from encoded.hits(value, rules.encoded_characters, long)
 
 
 def _marks(value: str, hits: Iterable[Hit], rules: ScreeningRules) -> Iterator[Mark]:

@@ -14,14 +14,15 @@ _RUN = re.compile(
     rf"{_DIGITS}{{{_PIECE},}}={{0,2}}(?:[ \t]*\r?\n[ \t>]*{_DIGITS}{{{_PIECE},}}={{0,2}})*"
     rf"(?:[ \t]*\r?\n[ \t>]*{_DIGITS}{{8,}}={{0,2}}(?![^\s]))?"
 )
+_FIRST_PIECE = re.compile(rf"{_DIGITS}{{{_PIECE},}}")
 _PART = re.compile(r"[^\s>]+")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _DIGESTS = frozenset({32, 40, 56, 64, 96, 128})
 
 
-def hits(text: str, most: int) -> Iterator[Hit]:
-    """Yield each encoded run of more than `most` characters."""
-    if len(text) <= most:
+def hits(text: str, most: int, runs: str) -> Iterator[Hit]:
+    """Yield each encoded run of more than `most` characters; `runs` are the text's long runs."""
+    if len(text) <= most or _FIRST_PIECE.search(runs) is None:
         return
     for found in _RUN.finditer(text):
         if found.end() - found.start() <= most:

@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from keepm.config import Judged, ScreeningRules, compiled
+from keepm.config import Judged, Pattern, ScreeningRules, compiled
 from keepm.model.screening import assignments, values
 from keepm.model.screening.hit import Hit
 
 _MOST = 60  # secrets that are looked for in one text
 
 
-def hits(text: str, rules: ScreeningRules) -> Iterator[Hit]:
-    """Yield each secret, by the rule that found it first."""
+def hits(text: str, rules: ScreeningRules, runs: str) -> Iterator[Hit]:
+    """Yield each secret, by the rule that found it first; `runs` are the text's long runs."""
     taken: list[tuple[int, int]] = []
-    # Most texts hold no mark but short ones; one walk tells, where each mark would cost its own.
-    hold_long = compiled(rules.long_marks).search(text) is not None
-    for pattern in rules.patterns:
-        marks = pattern.marks if hold_long else pattern.short_marks
-        if pattern.marks and not any(map(text.__contains__, marks)):
-            continue
+    for pattern in _to_look_for(text, rules, runs):
         for found in pattern.expression.finditer(text):
             if pattern.judged is None:
                 if _is_mock(found.group()) or _is_inside_word(text, found.start()):
@@ -45,6 +40,32 @@ def hits(text: str, rules: ScreeningRules) -> Iterator[Hit]:
             yield Hit(rule, assigned.span[0])
         if len(taken) > _MOST:
             return
+
+
+def _to_look_for(text: str, rules: ScreeningRules, runs: str) -> Iterator[Pattern]:
+    """Yield the patterns that may fit, in their order; of most texts cheaply none."""
+    if text.isascii():
+        in_text = any(map(text.__contains__, rules.ascii_marks_in_text))
+    else:
+        # What is ASCII in it is short, and looking through one-byte characters costs half.
+        plain = text.encode("ascii", "ignore").decode("ascii")
+        in_text = any(map(plain.__contains__, rules.ascii_marks_in_text)) or any(
+            map(text.__contains__, rules.wide_marks_in_text)
+        )
+    # The runs are few characters, in which one walk for all marks costs less than each its own.
+    in_runs = bool(runs) and compiled(rules.marks_in_runs).search(runs) is not None
+    if not in_text and not in_runs:
+        return
+    for pattern in rules.patterns:
+        if pattern.anywhere:
+            fits = in_text and any(map(text.__contains__, pattern.marks))
+        elif in_runs and (not pattern.marks or any(map(runs.__contains__, pattern.marks))):
+            # What stands in the text within one run stands in the runs as it is.
+            fits = pattern.expression.search(runs) is not None
+        else:
+            fits = False
+        if fits:
+            yield pattern
 
 
 def _is_mock(token: str) -> bool:
