@@ -110,6 +110,9 @@ def test_a_deleted_working_folder_is_no_error(
         '[approval]\nkinds = "owner"',
         '[approval.kinds]\nfix = "anybody"',
         '[approval.kinds]\nfixes = "owner"',
+        '[approval]\nminumum = "owner"',
+        '[approval]\nkind = {fix = "owner"}',
+        'approval = "owner"',
         "projects = 1",
         "[projects]\na = 1",
         "[projects.a]\nroots = 1",
@@ -121,6 +124,14 @@ def test_a_wrong_file_is_refused_with_a_next_step(home: Path, text: str) -> None
     with pytest.raises(ConfigurationError) as refused:
         load(home, text=text)
     assert refused.value.next_step
+
+
+def test_what_is_no_setting_is_told_and_hinders_nothing(home: Path) -> None:
+    text = 'languege = "zh"\nhistory = 3\n[projects.a]\nroots = []\n[project.b]\nx = 1\n'
+    settings = load(home, text=f"inbox_review_days = 7\n{text}")
+
+    assert settings.unknown == ("languege", "history", "project")
+    assert (settings.language, settings.inbox_review_days) == ("en", 7)
 
 
 def test_a_file_that_is_not_utf_8_is_refused(home: Path) -> None:

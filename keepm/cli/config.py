@@ -69,6 +69,8 @@ def _show(args: argparse.Namespace, settings: Settings) -> None:
             ],
         },
     )
+    for name in settings.unknown:
+        output.say(f"'{name}' in {settings.config_file} is no setting and does nothing")
 
 
 def _value(settings: Settings, name: str) -> str:

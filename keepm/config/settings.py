@@ -24,9 +24,12 @@ from keepm.config.values import (
     INTEGERS,
     check_value,
     refuse_unknown_kinds,
+    unknown,
     variable,
 )
 from keepm.errors import ConfigurationError
+
+_OF_GATE = tuple(name for name in CHOICES if name.startswith(GATE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Settings:
     origins: Mapping[str, str] = field(
         default_factory=dict
     )  # setting → flag | KEEPM_X | file | default
+    unknown: tuple[str, ...] = ()  # what the settings file says that is no setting
 
 
 def config_file(environ: Mapping[str, str], home: Path) -> Path:
@@ -141,6 +145,13 @@ def load(
     here = working_dir or current_folder()
     path = config_file(variables, user_home)
     document = read_file(path)
+    odd = tuple(unknown(document))
+    if gate := [name for name in odd if f"{name}.".startswith(GATE)]:
+        # Whoever misspells a setting of the gate wants it tighter than it would stay.
+        raise ConfigurationError(
+            f"there is no setting '{gate[0]}' ({path})",
+            hint=f"Correct it: there are {', '.join(_OF_GATE)} and {BY_KIND}<kind>.",
+        )
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
 
@@ -193,6 +204,7 @@ def load(
         history_keep_days=values["history.keep_days"],
         projects=_projects(document, path, user_home),
         origins=origins,
+        unknown=odd,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from keepm import resources
 from keepm.config.folders import current_folder, home_folder, parse_root
@@ -80,6 +80,19 @@ def check_value(name: str, raw: object, *, where: str) -> str | int:
         f"there is no setting '{name}'",
         hint=f"The settings are: {', '.join(NAMES)} and {BY_KIND}<kind>.",
     )
+
+
+def unknown(table: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """Yield what a settings file says that is no setting, as dotted names."""
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        holds = any(each.startswith(f"{name}.") for each in (*NAMES, BY_KIND))
+        if name in (*NAMES, "projects", BY_KIND.rstrip(".")):
+            continue
+        if holds and isinstance(value, Mapping):
+            yield from unknown(value, f"{name}.")
+        else:
+            yield name
 
 
 def refuse_unknown_kinds(given: Iterable[str]) -> None:

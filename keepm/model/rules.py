@@ -190,6 +190,8 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
      "Shorten the files, or raise the host's limit."),
     ("KM713", "registration_changed", _W, "a registration isn't as setup wrote it and wasn't tried",
      "If that was you, run keepm setup again; if not, look at what the file starts."),
+    ("KM714", "unknown_setting", _W, "the settings file has a line that is no setting",
+     "Correct its name, or take the line out: keepm config show lists the settings."),
     # ---- 8: a pull request
     ("KM801", "documented_file_changed", _E, "a change touches a file that a note documents",
      "Check the note against the change and set verified_at in the same change."),
@@ -199,7 +201,7 @@ _AREAS = {
     **dict.fromkeys(
         ("KM706", "KM707", "KM708", "KM709", "KM710", "KM711", "KM712", "KM713"), Area.PROJECT
     ),
-    **dict.fromkeys(("KM701", "KM702", "KM703", "KM704", "KM705"), Area.MACHINE),
+    **dict.fromkeys(("KM701", "KM702", "KM703", "KM704", "KM705", "KM714"), Area.MACHINE),
 }
 
 RULES: Mapping[str, Rule] = {

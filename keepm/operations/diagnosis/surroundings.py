@@ -15,9 +15,11 @@ from keepm.operations.vault import Vault
 
 
 def findings(vault: Vault) -> Iterator[Finding]:
-    """Yield what makes this place a bad one, and projects whose memory is mixed up."""
+    """Yield what makes this place a bad one, odd settings, and projects that are mixed up."""
     yield from _place("vault", vault.placement.vault)
     yield from _place("index", vault.placement.index)
+    for name in vault.settings.unknown:
+        yield rules.finding("unknown_setting", subject=name)
     yield from _projects(vault)
 
 

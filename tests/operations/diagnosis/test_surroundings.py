@@ -35,6 +35,15 @@ def test_a_network_and_a_synced_folder_are_warned_of(vault: Vault, what: str) ->
     assert all(each.path is None for each in found)
 
 
+def test_a_line_that_is_no_setting_is_told_by_its_name(machine: Machine, opened: Opening) -> None:
+    """A misspelt setting is one that somebody relies on."""
+    machine.configure({"deep_reconcile_secs": 60})
+
+    assert said(opened(machine.folder / "work/widgets")) == [
+        ("unknown_setting", "deep_reconcile_secs")
+    ]
+
+
 def test_two_repositories_with_one_id_are_told_and_a_clone_is_not(
     machine: Machine, opened: Opening
 ) -> None:
