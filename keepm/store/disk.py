@@ -66,8 +66,8 @@ class Disk(Protocol):
     def rename_new(self, source: Path, target: Path) -> None:
         """Rename a file to a name that must not exist (FileExistsError)."""
 
-    def write_at(self, path: Path, data: bytes, offset: int) -> None:
-        """Write into a record from an offset on (making the file if needed) and sync it."""
+    def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
+        """Write into a record from an offset on (making the file if needed) and `sync` it."""
 
     def unlink(self, path: Path) -> None:
         """Remove a file."""
@@ -76,7 +76,7 @@ class Disk(Protocol):
         """Make the names in a folder durable."""
 
     def sync_all(self, paths: Sequence[Path]) -> None:
-        """Make the bytes of files made unsynced, and the names in folders, durable at once."""
+        """Make the bytes of files written unsynced, and the names in folders, durable at once."""
 
 
 class OSDisk:
@@ -166,14 +166,15 @@ class OSDisk:
             return
         source.unlink()
 
-    def write_at(self, path: Path, data: bytes, offset: int) -> None:
+    def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
         flags = os.O_WRONLY | os.O_CREAT | _BINARY | _CLOSE | _CAREFUL
         descriptor = os.open(path, flags, RECORD_MODE)
         try:
             _regular(descriptor)
             os.lseek(descriptor, offset, os.SEEK_SET)
             _write_all(descriptor, data)
-            os.fsync(descriptor)
+            if sync:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from keepm.errors import InvalidIdentifier, KeepMError
 from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
-from keepm.store.event import LedgerEvent
+from keepm.store.event import Head, LedgerEvent
 from keepm.store.journal import FileIntent, Intent
 from keepm.store.ledger import Tail
 from keepm.store.root import Root
@@ -31,6 +31,7 @@ class Outcome:
     event: LedgerEvent
     strangers: tuple[str, ...] = ()  # the paths at which we stopped
     begun: bool = False  # whether some file was changed before we stopped
+    head: Head | None = None  # how the ledger ends, if the event was appended by this very call
 
 
 def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
@@ -42,27 +43,35 @@ def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
     Raises:
         OSError: the file system refused; the record stays.
     """
-    if last is None and ledger.contains(root, intent.event):
-        # Files and event were durable before the record was removed; its removal got lost.
-        ledger.resync(root)
-        return _close(root, intent, intent.event)
+    logged = ledger.find(root, intent.event) if last is None else None
+    if logged is not None and not logged[1]:
+        # A later change stands: files and event are durable, and the record's removal got lost.
+        return _close(root, intent, Outcome(logged[0]))
     standings = [_standing(root, file) for file in intent.files]
     strange = tuple(
         file.target
         for file, standing in zip(intent.files, standings, strict=True)
         if standing is _Standing.STRANGE
     )
-    if strange:
+    if strange and logged is None:
         return Outcome(intent.event, strange)
     durable: set[str] = set()
     for number, (file, standing) in enumerate(zip(intent.files, standings, strict=True)):
-        if standing is not _Standing.DONE and not _apply(
-            root, intent, number, standing, durable, fresh=last is not None
-        ):
+        # Once the event is there, what is strange is a later hand edit.
+        if standing in (_Standing.DONE, _Standing.STRANGE):
+            continue
+        if not _apply(root, intent, number, standing, durable, fresh=last is not None):
             return Outcome(intent.event, (file.target,), begun=number > 0 or file.to is not None)
-    for folder in sorted({_folder(path) for path in intent.touched} - durable):
-        root.disk.sync_folder(root.paths.locate(folder))
-    return _close(root, intent, ledger.append(root, intent.event, last))
+    folders = sorted({_folder(path) for path in intent.touched} - durable)
+    unsynced = [root.paths.locate(folder) for folder in folders]
+    if logged is not None:
+        root.disk.sync_all([*unsynced, *ledger.rewrite_last(root)])
+        return _close(root, intent, Outcome(logged[0]))
+    # Side by side: a power cut in between leaves the record, and the next look at it compares the
+    # files with it, whether the event got through or not.
+    written = ledger.append(root, intent.event, last)
+    root.disk.sync_all([*written.unsynced, *unsynced])
+    return _close(root, intent, Outcome(written.event, head=written.head))
 
 
 def version(root: Root, path: str) -> str | None:
@@ -89,12 +98,12 @@ class _Standing(Enum):
     STRANGE = 4
 
 
-def _close(root: Root, intent: Intent, event: LedgerEvent) -> Outcome:
+def _close(root: Root, intent: Intent, outcome: Outcome) -> Outcome:
     # The change stands already: what can't be tidied up now is tidied up by the next recovery.
     with contextlib.suppress(OSError):
         if journal.clear_staged(root, intent):
             journal.remove(root, intent)
-    return Outcome(event)
+    return outcome
 
 
 def _apply(

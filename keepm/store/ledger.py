@@ -122,21 +122,33 @@ def tail(root: Root, writer: str | None = None) -> Tail:
         reach *= 4
 
 
-def contains(root: Root, event: LedgerEvent) -> bool:
-    """Tell whether this transaction's event is whole in this writer's ledger.
+def find(root: Root, event: LedgerEvent) -> tuple[LedgerEvent, bool] | None:
+    """Return this transaction's event as it is in this writer's ledger, and whether it is the last.
 
     Raises:
         OSError: the ledger can't be read.
     """
     if event.sequence > tail(root).head.sequence:
-        return False
+        return None
     data, _ = _lines(root, root.writer_id, 0)
-    wanted = event.transaction_id
-    return any(e.transaction_id == wanted for _, e in _parsed(data) if e is not None)
+    events = [each for _, each in _parsed(data) if each is not None]
+    for each in reversed(events):
+        if each.transaction_id == event.transaction_id:
+            return each, each is events[-1]
+    return None
 
 
-def append(root: Root, event: LedgerEvent, last: Tail | None = None) -> LedgerEvent:
-    """Put an event at the end of this writer's chain, durably, and return it as written.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An event in its ledger, not durable yet: `unsynced` is to be synced for it."""
+
+    event: LedgerEvent
+    head: Head
+    unsynced: tuple[Path, ...]
+
+
+def append(root: Root, event: LedgerEvent, last: Tail | None = None) -> Written:
+    """Put an event at the end of this writer's chain, for the caller to sync.
 
     A torn beginning of the very event is completed; other torn bytes are left for `verify` and
     closed with a newline: nothing that stands in a ledger is ever cut. An event whose place in
@@ -154,14 +166,14 @@ def append(root: Root, event: LedgerEvent, last: Tail | None = None) -> LedgerEv
     if not line.startswith(last.torn):
         at, line = last.head.size_bytes, b"\n" + line
     folder = root.paths.locate(FOLDER)
-    root.disk.write_at(folder / _file_name(root.writer_id), line, at)
-    if at == 0:
-        root.disk.sync_folder(folder)
-    return event
+    place = folder / _file_name(root.writer_id)
+    root.disk.write_at(place, line, at, sync=False)
+    head = Head(event.sequence, event.hash, at + len(line))
+    return Written(event, head, (place, folder) if at == 0 else (place,))
 
 
-def resync(root: Root) -> None:
-    """Write the last event once more in its place, so that a sync that failed is made good.
+def rewrite_last(root: Root) -> tuple[Path, ...]:
+    """Write the last event once more in its place; return what is to be synced for it.
 
     After a failed fsync the kernel may take the pages for clean; only new writes reach the disk.
 
@@ -169,11 +181,13 @@ def resync(root: Root) -> None:
         OSError: it couldn't be written.
     """
     last = tail(root)
-    if last.line and not last.torn:
-        at = last.head.size_bytes - len(last.line)
-        folder = root.paths.locate(FOLDER)
-        root.disk.write_at(folder / _file_name(root.writer_id), last.line, at)
-        root.disk.sync_folder(folder)
+    if not last.line or last.torn:
+        return ()
+    at = last.head.size_bytes - len(last.line)
+    folder = root.paths.locate(FOLDER)
+    place = folder / _file_name(root.writer_id)
+    root.disk.write_at(place, last.line, at, sync=False)
+    return place, folder
 
 
 def sizes(root: Root) -> dict[str, int]:

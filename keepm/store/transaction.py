@@ -2,9 +2,9 @@
 
 What is on disk, step by step: the record's draft with old and new versions as objects, the new
 versions beside their targets; then the record is sealed (the commit point), the targets are
-replaced, the folders synced, the event appended, the record removed. Before the commit point a
-failure leaves the vault as it was; after it recovery finishes, and may run twice. A version that
-nobody of ours wrote is never overwritten.
+replaced and the event appended, these and the folders synced, the record removed. Before the
+commit point a failure leaves the vault as it was; after it recovery finishes, and may run twice.
+A version that nobody of ours wrote is never overwritten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from keepm.store import history, journal, ledger
 from keepm.store.changes import Change, ChangeSet, Create, Delete, Move
 from keepm.store.disk import failed, reporting
 from keepm.store.event import Digests, EventDraft, Head, LedgerEvent
-from keepm.store.finishing import finish, version
+from keepm.store.finishing import Outcome, finish, version
 from keepm.store.journal import FileIntent, Intent
 from keepm.store.ledger import Tail
 from keepm.store.root import Root as Root
@@ -122,20 +122,15 @@ def commit(
     intent = Intent(transaction_id, root.writer_id, files, event)
     _stage(root, intent, planned)
     _seal(root, intent)
-    event = _conclude(root, intent, last)
+    outcome = _conclude(root, intent, last)
     written: dict[str, Checksum | None] = {}
     for file in files:
         written[file.path] = None
         if file.after is not None:
             written[file.target] = Checksum(file.after)
-    return Commit(event, written, _appended(last, event))
-
-
-def _appended(last: Tail, event: LedgerEvent) -> Appended:
-    # What was torn is completed, or closed with a newline: then the size is not certain, and
-    # nobody takes an end for known that has none.
-    size = 0 if last.torn else last.head.size_bytes + len(event.line())
-    return Appended(last.head, Head(event.sequence, event.hash, size))
+    # Nobody takes an end for known that has no size.
+    after = outcome.head or Head(outcome.event.sequence, outcome.event.hash, 0)
+    return Commit(outcome.event, written, Appended(last.head, after))
 
 
 def _is_ours(path: str) -> bool:
@@ -168,7 +163,7 @@ def record(
     intent = Intent(transaction_id, root.writer_id, (), event)
     _stage(root, intent, [], versions)
     _seal(root, intent)
-    return _conclude(root, intent, last)
+    return _conclude(root, intent, last).event
 
 
 def recover(root: Root) -> Recovery:
@@ -338,7 +333,7 @@ def _seal(root: Root, intent: Intent) -> None:
 # ---- after the commit point ------------------------------------------------------------------
 
 
-def _conclude(root: Root, intent: Intent, last: Tail) -> LedgerEvent:
+def _conclude(root: Root, intent: Intent, last: Tail) -> Outcome:
     """Finish a sealed record; a second attempt rides over an error that passes."""
     refusal: OSError | None = None
     for attempt in (1, 2):
@@ -350,7 +345,7 @@ def _conclude(root: Root, intent: Intent, last: Tail) -> LedgerEvent:
             refusal = error
             continue
         if not outcome.strangers:
-            return outcome.event
+            return outcome
         if attempt == 1 and not outcome.begun:
             # An editor was faster than us and nothing has changed yet: the change can be refused.
             try:

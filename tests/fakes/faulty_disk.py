@@ -69,11 +69,11 @@ class FaultyDisk:
     def rename_new(self, source: Path, target: Path) -> None:
         self._do(lambda: self.disk.rename_new(source, target))
 
-    def write_at(self, path: Path, data: bytes, offset: int) -> None:
+    def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
         def half() -> None:
-            self.disk.write_at(path, data[: len(data) // 2], offset)
+            self.disk.write_at(path, data[: len(data) // 2], offset, sync=sync)
 
-        self._do(lambda: self.disk.write_at(path, data, offset), torn=half)
+        self._do(lambda: self.disk.write_at(path, data, offset, sync=sync), torn=half)
 
     def unlink(self, path: Path) -> None:
         self._do(lambda: self.disk.unlink(path))

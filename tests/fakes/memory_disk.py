@@ -93,14 +93,16 @@ class MemoryDisk:
             raise FileExistsError(errno.EEXIST, "exists", str(target))
         self.rename_over(source, target)
 
-    def write_at(self, path: Path, data: bytes, offset: int) -> None:
+    def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
         folder = self._folder(path.parent)
         if path.name not in folder.entries:
             folder.entries[path.name] = _File(self._next(), 0o600)
         file = self._file(path)
         before = file.data.ljust(offset, b"\0")
         file.data = before[:offset] + data + before[offset + len(data) :]
-        file.durable, file.changed = file.data, self._next()
+        file.changed = self._next()
+        if sync:
+            file.durable = file.data
 
     def unlink(self, path: Path) -> None:
         self._file(path)

@@ -24,7 +24,7 @@ def chained(head: Head, number: int, channel: str | None = "relayed", at: str = 
 
 
 def filled(root: Root, count: int) -> list[LedgerEvent]:
-    return [ledger.append(root, chained(ledger.head(root), n)) for n in range(1, count + 1)]
+    return [ledger.append(root, chained(ledger.head(root), n)).event for n in range(1, count + 1)]
 
 
 def rewrite(root: Root, data: bytes) -> None:
@@ -82,7 +82,7 @@ def test_any_text_a_host_sends_survives_the_line(draft: EventDraft) -> None:
 def test_only_news_is_read_from_an_offset_on(root: Root) -> None:
     filled(root, 2)
     _, offsets = ledger.events_since(root, {})
-    event = ledger.append(root, chained(ledger.head(root), 3))
+    event = ledger.append(root, chained(ledger.head(root), 3)).event
     news, reached = ledger.events_since(root, offsets)
 
     assert news == [event]
@@ -141,10 +141,12 @@ def test_a_torn_tail_is_completed(root: Root, kept: int) -> None:
     whole = b"".join(lines(root))
     rewrite(root, whole + event.line()[:kept])
     assert [p.code for p in ledger.verify(root)] == ["torn_tail"]
-    assert not ledger.contains(root, event)
+    assert ledger.find(root, event) is None
 
-    ledger.append(root, event)
+    written = ledger.append(root, event)
 
+    assert written.head == ledger.head(root)
+    assert ledger.find(root, event) == (event, True)
     assert b"".join(lines(root)) == whole + event.line()
     assert ledger.verify(root) == []
 

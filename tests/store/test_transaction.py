@@ -66,10 +66,10 @@ def crashed(root: Root, changes: tuple[Change, ...], *, at: str) -> None:
                 raise Crash
             super().unlink(path)
 
-        def write_at(self, path: Path, data: bytes, offset: int) -> None:
+        def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
             if at == "write_at":
                 raise Crash
-            super().write_at(path, data, offset)
+            super().write_at(path, data, offset, sync=sync)
 
     disk = Dying(root.disk, fail_at=0, fault=Fault.EIO)
     with pytest.raises(Crash):
@@ -282,6 +282,44 @@ def test_a_record_that_reappears_is_not_applied_again(root: Root) -> None:
     assert [event.transaction_id for event in ledger.read_all(root)] == ["t1", "t2"]
 
 
+@pytest.mark.parametrize("path", [NOTE, ARCHIVED])
+def test_a_hand_edit_of_what_a_record_that_reappears_wrote_stands(root: Root, path: str) -> None:
+    """The event is there: so the text is younger, and in nobody's way."""
+    two_files(root)
+    crashed(root, TWO, at="write_at")
+    record = root.paths.records / "journal" / "t1.json"
+    data, _ = root.disk.read(record, limit=1 << 20)
+    transaction.recover(root)
+    edit(root, path, HAND)
+    root.disk.create(record, data, mode=None)
+    expected = support.notes(root)
+
+    recovered = transaction.recover(root)
+
+    assert recovered.blocked == ()
+    assert support.notes(root) == expected
+    assert transaction.pending(root) == ()
+    assert [event.transaction_id for event in ledger.read_all(root)] == ["t1"]
+
+
+def test_an_event_that_outran_its_files_is_followed_by_them(root: Root) -> None:
+    """They are synced side by side: a power cut may keep the event and forget a name."""
+    two_files(root)
+    crashed(root, TWO, at="write_at")
+    record = root.paths.records / "journal" / "t1.json"
+    data, _ = root.disk.read(record, limit=1 << 20)
+    transaction.recover(root)
+    for name in (NOTE, ARCHIVED):
+        root.disk.unlink(root.paths.locate(name))
+    edit(root, NOTE, OLD)
+    edit(root, PENDING, OLD)
+    root.disk.create(record, data, mode=None)
+
+    assert transaction.recover(root).blocked == ()
+    assert support.notes(root) == {NOTE: NEW, ARCHIVED: OLD}
+    assert [event.transaction_id for event in ledger.read_all(root)] == ["t1"]
+
+
 def test_another_machines_record_is_reported_and_left(root: Root) -> None:
     two_files(root)
     crashed(root, TWO, at="rename_over")
@@ -319,7 +357,7 @@ def test_a_damaged_record_is_reported_and_stops_nothing(root: Root, how: str) ->
 
 def test_a_change_on_record_is_not_reported_as_refused(root: Root) -> None:
     class FullLedger(FaultyDisk):
-        def write_at(self, path: Path, data: bytes, offset: int) -> None:
+        def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
             raise OSError(errno.ENOSPC, "full")
 
     full = Root(root.paths, FullLedger(root.disk, fail_at=0, fault=Fault.EIO), root.writer_id)
