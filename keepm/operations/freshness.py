@@ -13,8 +13,9 @@ from pathlib import Path
 
 from keepm.model.memory import Scope, source_path
 from keepm.operations import anchors, worktree
+from keepm.operations.anchors import Anchor
 from keepm.operations.vault import Vault
-from keepm.operations.worktree import Relocations
+from keepm.operations.worktree import Look, Relocations
 
 
 class SourceState(StrEnum):
@@ -77,36 +78,41 @@ def state(
     top = _top(vault, scope)
     if top is None:
         return Freshness(SourceState.UNKNOWN)
-    states = [_one(top, pointer, digests, vault.relocations) for pointer in pointers]
+    seen = Look(top)
+    states = [of(pointer, digests, seen, vault.relocations) for pointer in pointers]
     return min(states, key=lambda each: _WORST_FIRST.index(each.state))
 
 
-def _one(
-    top: Path, pointer: str, digests: Mapping[str, str], relocations: Relocations
-) -> Freshness:
+def of(pointer: str, digests: Mapping[str, str], seen: Look, relocations: Relocations) -> Freshness:
+    """Return the state of one source, which names a path of the tree that is looked at."""
     path, anchor = source_path(pointer), anchors.parse(pointer)
     whole = digests.get(path)
-    file = worktree.inside(top, path)
-    if file is None:
+    source = seen.at(path)
+    if source.file is None or source.is_there is None:
         return Freshness(SourceState.UNKNOWN)
-    try:
-        if not file.exists():
-            moved = None if whole is None else relocations.find(top, path, whole)
-            if moved is None:
-                return Freshness(SourceState.MISSING)
-            return Freshness(SourceState.MOVED, anchor.at(moved).key if anchor else moved)
-    except OSError:
-        return Freshness(SourceState.UNKNOWN)
+    if not source.is_there:
+        moved = None if whole is None else relocations.find(seen.top, path, whole)
+        if moved is None:
+            return Freshness(SourceState.MISSING)
+        return Freshness(SourceState.MOVED, anchor.at(moved).key if anchor else moved)
     if whole is None:
         return Freshness(SourceState.UNVERIFIED)
-    data = worktree.read(file)
-    if data is None:
+    now = source.digest
+    if now is None:
         return Freshness(SourceState.UNKNOWN)
-    if worktree.digest(data) == whole:
+    if now == whole:
         return Freshness(SourceState.FRESH)
     text = digests.get(anchor.key) if anchor else None
     if anchor is None or text is None:
         return Freshness(SourceState.CHANGED)
+    return _of_text(anchor, text, source.file)
+
+
+def _of_text(anchor: Anchor, text: str, file: Path) -> Freshness:
+    """Return the state of an anchored text in a file that changed; `text` is its digest."""
+    data = worktree.read(file)
+    if data is None:
+        return Freshness(SourceState.UNKNOWN)
     if anchors.text_digest(anchor, data) == text:
         return Freshness(SourceState.FRESH)  # what changed elsewhere in the file is not its matter
     now = anchors.find(anchor, data, text)

@@ -63,6 +63,51 @@ def read(file: Path) -> bytes | None:
         return None
 
 
+@dataclass(slots=True)
+class Source:
+    """What one path of a working tree names."""
+
+    file: Path | None  # None: it leads out of the tree
+    is_there: bool | None  # None: the system doesn't let us look
+    _digest: str | None = None
+    _hashed: bool = False
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the file's bytes; nothing where they can't be read."""
+        if not self._hashed and self.file is not None:
+            data = read(self.file)
+            self._digest, self._hashed = None if data is None else digest(data), True
+        return self._digest
+
+
+class Look:
+    """One look at a working tree: however many notes name a file, it is found and hashed once.
+
+    For the time of one answer; what changes meanwhile is met by the next.
+    """
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self._known: dict[str, Source] = {}
+
+    def at(self, path: str) -> Source:
+        """Return what a path of the tree names."""
+        found = self._known.get(path)
+        if found is None:
+            found = self._known[path] = _source(inside(self.top, path))
+        return found
+
+
+def _source(file: Path | None) -> Source:
+    if file is None:
+        return Source(None, is_there=None)
+    try:
+        return Source(file, is_there=file.exists())
+    except OSError:
+        return Source(file, is_there=None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
     path: str

@@ -296,3 +296,20 @@ def test_git_is_never_called_nor_its_history_read(
     (work / "a.py").unlink()
     monkeypatch.setenv("PATH", "")
     assert states(vault) == "missing"
+
+
+def test_one_look_finds_and_hashes_a_file_once(work: Path, tmp_path: Path) -> None:
+    """However many notes name it: in a large vault most sources are named by many."""
+    file = put(work, "src/a.py")
+    look = worktree.Look(work)
+    before = look.at("src/a.py").digest
+    assert before == worktree.digest(TEXT.encode())
+    put(work, "src/a.py", "other\n")
+    assert look.at("src/a.py").digest == before
+    assert worktree.Look(work).at("src/a.py").digest == worktree.digest(b"other\n")
+
+    file.unlink()
+    (work / "away").symlink_to(tmp_path)
+    again = worktree.Look(work)
+    assert (again.at("src/a.py").is_there, again.at("src/a.py").digest) == (False, None)
+    assert again.at("away/x").file is None

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from keepm.model import rules, verification
 from keepm.model.diagnosis import Finding
-from keepm.model.memory import Memory, Status
+from keepm.model.memory import Memory, Status, source_path
 from keepm.model.verification import Verification
 from keepm.operations import freshness, recognition
 from keepm.operations.diagnosis.survey import Seen
 from keepm.operations.freshness import SourceState
 from keepm.operations.vault import Vault
+from keepm.operations.worktree import Look, Relocations
 
 _CODES = {
     SourceState.MISSING: "source_pointer_missing",
@@ -30,6 +31,7 @@ _VERIFICATION = {
 def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
     """Yield what active notes rest on that isn't there any more, or wasn't looked at for long."""
     trees = WorkTrees(vault)
+    looks: dict[str, Look | None] = {}
     skipped: Counter[str] = Counter()
     for each in seen:
         note = each.content
@@ -38,11 +40,13 @@ def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
         yield from _verification(vault, each, note)
         project = each.scope.project_id
         if note.claim.sources and project is not None:
-            beside = trees.beside(project)
-            if beside is None:
+            if project not in looks:
+                beside = trees.beside(project)
+                looks[project] = None if beside is None else Look(beside.identity.top)
+            if (look := looks[project]) is None:
                 skipped[project] += 1
             else:
-                yield from _sources(beside, each, note)
+                yield from _sources(look, vault.relocations, each, note)
     for project, number in skipped.items():
         reason = f"{number} note{'s' if number > 1 else ''} with sources and no work tree here"
         scope = next(each.scope for each in seen if each.scope.project_id == project)
@@ -76,11 +80,13 @@ class WorkTrees:
         return None
 
 
-def _sources(vault: Vault, each: Seen, note: Memory) -> Iterator[Finding]:
+def _sources(look: Look, relocations: Relocations, each: Seen, note: Memory) -> Iterator[Finding]:
     digests = dict(note.source_digests)
     for number, source in enumerate(note.claim.sources):
-        found = freshness.state(vault, each.scope, (source,), digests)
-        if found is not None and found.state in _CODES:
+        if not source_path(source):
+            continue
+        found = freshness.of(source, digests, look, relocations)
+        if found.state in _CODES:
             yield rules.finding(
                 _CODES[found.state],
                 f"sources[{number}]: {found}",
