@@ -5,25 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from keepm.cli import output
 from keepm.errors import ConfirmationRequired, InvalidInput, Problem
 from keepm.model.approval import Channel
 from keepm.operations import plans
+from keepm.operations.mutation import Previewed
 from keepm.operations.vault import Caller, Vault
 
 OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
-
-
-class Previewed(Protocol):
-    """A plan that can be shown; its digest tells it from every other."""
-
-    @property
-    def digest(self) -> str: ...
-
-    @property
-    def is_empty(self) -> bool: ...
 
 
 PlanT = TypeVar("PlanT", bound=Previewed)

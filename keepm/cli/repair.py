@@ -8,9 +8,10 @@ from typing import Any
 
 from keepm.cli import confirming, opening, output, owner
 from keepm.cli.confirming import OWNER
-from keepm.errors import ConfirmationRequired, InvalidInput, Problem
+from keepm.errors import InvalidInput, Problem
 from keepm.operations import mending, repairing
 from keepm.operations.mending import Mended, MendPlan
+from keepm.operations.mutation import as_shown
 from keepm.operations.repairing import Blocked, Keep, Repaired, RepairPlan
 from keepm.operations.vault import Vault
 
@@ -89,12 +90,7 @@ def _carry_out(vault: Vault, record: Mapping[str, str], digest: str) -> Repaired
     if "note" not in record:
         keep = Keep(record["keep"])
         return repairing.repair(vault, caller, record["transaction"], keep, digest=digest)
-
-    def confirmed(now: str) -> None:
-        if now != digest:
-            raise ConfirmationRequired("the plan has changed since it was shown")
-
-    return mending.mend(vault, caller, record["note"], None, confirmed=confirmed)
+    return mending.mend(vault, caller, record["note"], None, confirmed=as_shown(digest))
 
 
 def _list(args: argparse.Namespace, vault: Vault) -> int:

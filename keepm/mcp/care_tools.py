@@ -93,7 +93,7 @@ def register(server: FastMCP[Any], session: Session) -> None:
             caller,
             identifier,
             expected,
-            confirmed=lambda digest: vault.plans.check(repair_token, mending.OPERATION, digest),
+            confirmed=lambda plan: vault.plans.check(repair_token, mending.OPERATION, plan.digest),
         )
         vault.plans.spend(repair_token)
         return RepairAnswer(

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from keepm.errors import ConfirmationRequired, InvalidInput, KeepMError, Problem
+from keepm.errors import InvalidInput, KeepMError, Problem
 from keepm.index import versions, writing
 from keepm.model import layout
 from keepm.model.checksum import Checksum
 from keepm.model.scope import Scope
 from keepm.operations import anchoring, showing
-from keepm.operations.mutation import Desk, Plan, draft, mutate, writing_time
+from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, writing_time
 from keepm.operations.vault import Caller, Vault
 from keepm.store import history, reader, transaction, trash
 from keepm.store.changes import ChangeSet, Delete
@@ -91,13 +91,9 @@ def clean(vault: Vault, caller: Caller, request: CleanRequest, *, digest: str) -
         ConfirmationRequired: the plan is another one by now.
         RootLocked, StorageFailed: as of every change.
     """
-    found: list[CleanPlan] = []
 
-    def make(desk: Desk) -> Plan:
-        changes, made = _plan(vault, request)
-        if made.digest != digest:
-            raise ConfirmationRequired("the plan has changed since it was shown")
-        found.append(made)
+    def make(desk: Desk) -> tuple[Plan, CleanPlan]:
+        changes, made = _plan(desk.vault, request)
         counts = {
             kind: str(sum(each.kind == kind for each in made.files)) for kind in ("trash", "object")
         }
@@ -110,10 +106,10 @@ def clean(vault: Vault, caller: Caller, request: CleanRequest, *, digest: str) -
             approved=True,
             extra={**counts, "bytes": str(made.size), "plan": made.digest},
         )
-        return Plan(ChangeSet(changes), record)
+        return Plan(ChangeSet(changes), record), made
 
-    receipt = mutate(vault, caller, make)
-    return Cleaned(receipt.event, found[-1])
+    receipt, made = carry_out(vault, caller, make, as_shown(digest))
+    return Cleaned(receipt.event, made)
 
 
 def _plan(vault: Vault, request: CleanRequest) -> tuple[tuple[Delete, ...], CleanPlan]:

@@ -19,7 +19,7 @@ from keepm.model.document import Document
 from keepm.model.memory import ClaimEdit, Memory, Status
 from keepm.model.resolution import LoserAction, Resolution
 from keepm.operations import drafting, identifying, memories, showing, succession
-from keepm.operations.mutation import Desk, Plan, draft, mutate, preview
+from keepm.operations.mutation import Desk, Plan, carry_out, draft, preview
 from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import ChangeSet, Move, Replace
@@ -78,21 +78,14 @@ def plan_resolution(vault: Vault, caller: Caller, ruling: Ruling) -> ResolutionP
         WrongState: one of them isn't active.
         ApprovalRequired: the caller's channel is below the minimum for a kind.
     """
-    made: list[_Worked] = []
-
-    def plan(desk: Desk) -> Plan:
-        made[:] = [_work(desk, caller, ruling), _work(_timeless(desk), caller, ruling)]
-        return made[0].plan
-
-    preview(vault, caller, plan)
-    shown, timeless = made
+    shown, digest = preview(vault, caller, lambda desk: _plan(desk, caller, ruling))
     return ResolutionPlan(
         winner=shown.winner.content,
         loser=shown.loser.content,
         action=ruling.resolution.action,
         changes=tuple(showing.shown(vault, each) for each in shown.changes),
         linked_from=shown.linked_from,
-        token=vault.plans.issue(_OPERATION, timeless.digest),
+        token=vault.plans.issue(_OPERATION, digest),
     )
 
 
@@ -103,17 +96,13 @@ def resolve(vault: Vault, caller: Caller, ruling: Ruling, *, token: str) -> Reso
         ConfirmationRequired: the token isn't of this very plan.
         Else as `plan_resolution`.
     """
-    made: list[_Worked] = []
-
-    def plan(desk: Desk) -> Plan:
-        digest = _work(_timeless(desk), caller, ruling).digest
-        vault.plans.check(token, _OPERATION, digest)
-        made[:] = [_work(desk, caller, ruling, shown=Checksum(digest))]
-        return made[0].plan
-
-    receipt = mutate(vault, caller, plan)
+    receipt, (worked, _) = carry_out(
+        vault,
+        caller,
+        lambda desk: _plan(desk, caller, ruling),
+        lambda made: vault.plans.check(token, _OPERATION, made[1]),
+    )
     vault.plans.spend(token)
-    (worked,) = made
     winner = worked.winner
     if len(worked.changes) > 1:
         winner = identifying.as_memory(receipt.document(winner.content.id))
@@ -155,6 +144,13 @@ class _Worked:
 def _timeless(desk: Desk) -> Desk:
     """Return the same desk at no time, in no transaction."""
     return replace(desk, transaction_id="plan", at="0001-01-01T00:00:00Z")
+
+
+def _plan(desk: Desk, caller: Caller, ruling: Ruling) -> tuple[Plan, tuple[_Worked, str]]:
+    """Work a ruling out; with it goes the digest that it has at no time."""
+    digest = _work(_timeless(desk), caller, ruling).digest
+    worked = _work(desk, caller, ruling, shown=Checksum(digest))
+    return worked.plan, (worked, digest)
 
 
 def _work(desk: Desk, caller: Caller, ruling: Ruling, *, shown: Checksum | None = None) -> _Worked:

@@ -21,7 +21,7 @@ from keepm.model.document import AnyDocument, Damaged
 from keepm.model.memory import Memory
 from keepm.model.repairs import Repair
 from keepm.operations import diagnosis, recording, showing
-from keepm.operations.mutation import Desk, Plan, draft, mutate, preview
+from keepm.operations.mutation import Desk, Plan, carry_out, draft, preview
 from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import ChangeSet, Replace
@@ -70,15 +70,7 @@ def plan(
         MalformedDocument: its front matter can't be changed line by line.
         ApprovalRequired: the caller's channel is below the minimum for the note's kind.
     """
-    made: list[MendPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        planned, shown = _plan(desk, caller, identifier, expected)
-        made.append(shown)
-        return planned
-
-    preview(vault, caller, make)
-    return made[-1]
+    return preview(vault, caller, lambda desk: _plan(desk, caller, identifier, expected))
 
 
 def mend(
@@ -87,29 +79,27 @@ def mend(
     identifier: str,
     expected: Checksum | None,
     *,
-    confirmed: Callable[[str], None],
+    confirmed: Callable[[MendPlan], None],
 ) -> Mended:
-    """Carry out exactly the plan that was shown: `confirmed` refuses the digest of any other.
+    """Carry out exactly the plan that was shown: `confirmed` refuses any other.
 
     Raises:
         ConfirmationRequired: of `confirmed`.
         WrongState: there is nothing to mend.
         Else as `plan`.
     """
-    made: list[MendPlan] = []
 
-    def make(desk: Desk) -> Plan:
-        planned, shown = _plan(desk, caller, identifier, expected)
-        confirmed(shown.digest)
-        if shown.is_empty:
+    def confirm(made: MendPlan) -> None:
+        confirmed(made)
+        if made.is_empty:
             raise WrongState("there is nothing here that can be mended without a guess")
-        made.append(shown)
-        return planned
 
-    receipt = mutate(vault, caller, make)
+    receipt, made = carry_out(
+        vault, caller, lambda desk: _plan(desk, caller, identifier, expected), confirm
+    )
     (change,) = receipt.changes.changes
     assert isinstance(change, Replace)
-    return Mended(made[-1], Checksum.of(change.data), receipt.event, receipt.index_current)
+    return Mended(made, Checksum.of(change.data), receipt.event, receipt.index_current)
 
 
 def _plan(

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from keepm.errors import (
     ChecksumMismatch,
+    ConfirmationRequired,
     KeepMError,
     NotFound,
     RecoveryBlocked,
@@ -228,10 +229,55 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
     return Receipt(committed.event, planned.changes, index_current=current)
 
 
-def preview(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Plan:
-    """Make the plan that `mutate` would carry out now, and stop there."""
+class Previewed(Protocol):
+    """What a person is shown of a plan; its digest tells it from every other."""
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def is_empty(self) -> bool: ...
+
+
+Made = TypeVar("Made")
+Make = Callable[[Desk], tuple[Plan, Made]]
+"""Plans a change, and says what is to be shown or told of it."""
+
+
+def preview(vault: Vault, caller: Caller, make: Make[Made]) -> Made:
+    """Plan what `carry_out` would do now, stop there, and return what is to be shown of it."""
     with writing_time(vault, caller):
-        return plan(Desk(vault, vault.new_id(), vault.now()))
+        return make(Desk(vault, vault.new_id(), vault.now()))[1]
+
+
+def carry_out(
+    vault: Vault, caller: Caller, make: Make[Made], confirm: Callable[[Made], None]
+) -> tuple[Receipt, Made]:
+    """Plan anew what was shown and do it, unless `confirm` refuses what the plan is by now.
+
+    Raises:
+        ConfirmationRequired: of `confirm`; else as `mutate`.
+    """
+    kept: list[Made] = []
+
+    def plan(desk: Desk) -> Plan:
+        planned, made = make(desk)
+        confirm(made)
+        kept.append(made)
+        return planned
+
+    receipt = mutate(vault, caller, plan)
+    return receipt, kept[-1]
+
+
+def as_shown(digest: str) -> Callable[[Previewed], None]:
+    """Return the confirmation of just the plan that had this digest when it was shown."""
+
+    def confirm(made: Previewed) -> None:
+        if made.digest != digest:
+            raise ConfirmationRequired("the plan has changed since it was shown")
+
+    return confirm
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from keepm.errors import (
     AmbiguousIdentifier,
     ApprovalRequired,
-    ConfirmationRequired,
     NotFound,
     WrongState,
 )
@@ -27,7 +26,7 @@ from keepm.model.identity import slot_key
 from keepm.model.quarantine import RULING, Rule
 from keepm.model.scope import Scope
 from keepm.operations import undoing
-from keepm.operations.mutation import Desk, Plan, draft, mutate, preview
+from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, preview
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import ChangeSet
 from keepm.store.event import LedgerEvent
@@ -138,15 +137,7 @@ def plan(vault: Vault, caller: Caller, request: QuarantineRequest) -> Quarantine
         NotFound, AmbiguousIdentifier: of a note to include.
         WrongState: this origin is in quarantine already.
     """
-    found: list[QuarantinePlan] = []
-
-    def make(desk: Desk) -> Plan:
-        made = _work(desk, request)
-        found.append(made)
-        return _planned(caller, made)
-
-    preview(vault, caller, make)
-    return found[-1]
+    return preview(vault, caller, lambda desk: _plan(desk, caller, request))
 
 
 def add(vault: Vault, caller: Caller, request: QuarantineRequest, *, digest: str) -> Quarantined:
@@ -158,20 +149,13 @@ def add(vault: Vault, caller: Caller, request: QuarantineRequest, *, digest: str
         KeepMError: as `plan`.
     """
     _require_owner(caller)
-    found: list[QuarantinePlan] = []
-
-    def make(desk: Desk) -> Plan:
-        made = _work(desk, request)
-        if made.digest != digest:
-            raise ConfirmationRequired("the plan has changed since it was shown")
-        found.append(made)
-        return _planned(caller, made)
-
-    receipt = mutate(vault, caller, make)
-    return Quarantined(receipt.event, found[-1])
+    receipt, made = carry_out(
+        vault, caller, lambda desk: _plan(desk, caller, request), as_shown(digest)
+    )
+    return Quarantined(receipt.event, made)
 
 
-def _work(desk: Desk, request: QuarantineRequest) -> QuarantinePlan:
+def _plan(desk: Desk, caller: Caller, request: QuarantineRequest) -> tuple[Plan, QuarantinePlan]:
     vault = desk.vault
     everything = vault.visibility.everything
     rule = Rule(
@@ -192,7 +176,17 @@ def _work(desk: Desk, request: QuarantineRequest) -> QuarantinePlan:
         ids = tuple(sorted({_named(reached.spared, each) for each in request.include}))
         rule = replace(rule, include=ids)
         reached = index_withheld.reach(vault.database, rule, vault.visibility, at=desk.at)
-    return QuarantinePlan(rule, reached.taken, reached.spared, _bound(rule, reached))
+    made = QuarantinePlan(rule, reached.taken, reached.spared, _bound(rule, reached))
+    event = draft(
+        caller,
+        OPERATION,
+        object_id="",
+        object_kind="vault",
+        scope=Scope(rule.reach or None),
+        approved=True,
+        extra={"ruling": RULING, "subject": rule.as_subject()},
+    )
+    return Plan(ChangeSet((), record_only=True), event), made
 
 
 def _bound(rule: Rule, reached: Reach) -> str:
@@ -206,19 +200,6 @@ def _bound(rule: Rule, reached: Reach) -> str:
     ids = (sorted({each.id for each in listed}) for listed in (reached.taken, reached.spared))
     lines = [rule.as_subject(), *("\n".join(("", *each)) for each in ids)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _planned(caller: Caller, made: QuarantinePlan) -> Plan:
-    event = draft(
-        caller,
-        OPERATION,
-        object_id="",
-        object_kind="vault",
-        scope=Scope(made.rule.reach or None),
-        approved=True,
-        extra={"ruling": RULING, "subject": made.rule.as_subject()},
-    )
-    return Plan(ChangeSet((), record_only=True), event)
 
 
 def _named(spared: Iterable[Withheld], identifier: str) -> str:
@@ -259,15 +240,7 @@ def plan_lift(vault: Vault, caller: Caller, identifier: str) -> LiftPlan:
     Raises:
         NotFound, AmbiguousIdentifier: of the quarantine.
     """
-    found: list[LiftPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        made = _lifting(desk.vault, identifier)
-        found.append(made)
-        return _lifted(caller, made)
-
-    preview(vault, caller, make)
-    return found[-1]
+    return preview(vault, caller, lambda desk: _plan_lift(desk.vault, caller, identifier))
 
 
 def lift(vault: Vault, caller: Caller, identifier: str, *, digest: str) -> Lifted:
@@ -279,39 +252,29 @@ def lift(vault: Vault, caller: Caller, identifier: str, *, digest: str) -> Lifte
         NotFound, AmbiguousIdentifier: as `plan_lift`.
     """
     _require_owner(caller)
-    found: list[LiftPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        made = _lifting(desk.vault, identifier)
-        if made.digest != digest:
-            raise ConfirmationRequired("the plan has changed since it was shown")
-        found.append(made)
-        return _lifted(caller, made)
-
-    receipt = mutate(vault, caller, make)
-    return Lifted(receipt.event, found[-1])
+    receipt, made = carry_out(
+        vault, caller, lambda desk: _plan_lift(desk.vault, caller, identifier), as_shown(digest)
+    )
+    return Lifted(receipt.event, made)
 
 
-def _lifting(vault: Vault, identifier: str) -> LiftPlan:
+def _plan_lift(vault: Vault, caller: Caller, identifier: str) -> tuple[Plan, LiftPlan]:
     standing = _chosen(vault, identifier)
     back = index_withheld.taken_by(
         vault.database, standing.transaction_id, vault.visibility, alone=True
     )
     digest = _digest(standing.rule, back)
-    return LiftPlan(standing, tuple(back), f"{standing.transaction_id} {digest}")
-
-
-def _lifted(caller: Caller, made: LiftPlan) -> Plan:
     event = draft(
         caller,
         LIFT,
         object_id="",
         object_kind="vault",
-        scope=Scope(made.standing.rule.reach or None),
+        scope=Scope(standing.rule.reach or None),
         approved=True,
-        extra={"ruling": rulings.LIFTED, "subject": made.standing.transaction_id},
+        extra={"ruling": rulings.LIFTED, "subject": standing.transaction_id},
     )
-    return Plan(ChangeSet((), record_only=True), event)
+    made = LiftPlan(standing, tuple(back), f"{standing.transaction_id} {digest}")
+    return Plan(ChangeSet((), record_only=True), event), made
 
 
 def _chosen(vault: Vault, identifier: str) -> Standing:

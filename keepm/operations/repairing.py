@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from keepm.errors import (
     AmbiguousIdentifier,
-    ConfirmationRequired,
     NotFound,
     RootUnavailable,
     WrongState,
@@ -17,7 +16,7 @@ from keepm.errors import (
 from keepm.model import layout
 from keepm.model.scope import Scope
 from keepm.operations import showing, sync
-from keepm.operations.mutation import Desk, Plan, draft, mutate, preview, writing_time
+from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, preview, writing_time
 from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
 from keepm.store import journal, resolving, transaction
@@ -99,15 +98,7 @@ def plan(vault: Vault, caller: Caller, transaction_id: str, keep: Keep) -> Repai
         AmbiguousIdentifier: the beginning of the id fits several.
         WrongState: the record is another machine's, or unreadable and can't be finished.
     """
-    found: list[RepairPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        planned, made = _plan(desk, caller, transaction_id, keep)
-        found.append(made)
-        return planned
-
-    preview(vault, caller, make)
-    return found[-1]
+    return preview(vault, caller, lambda desk: _plan(desk, caller, transaction_id, keep))
 
 
 def repair(
@@ -119,21 +110,14 @@ def repair(
         ConfirmationRequired: the plan is another one by now.
         KeepMError: as `plan`.
     """
-    found: list[RepairPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        planned, made = _plan(desk, caller, transaction_id, keep)
-        if made.digest != digest:
-            raise ConfirmationRequired("the plan has changed since it was shown")
-        found.append(made)
-        return planned
-
-    receipt = mutate(vault, caller, make)
+    receipt, made = carry_out(
+        vault, caller, lambda desk: _plan(desk, caller, transaction_id, keep), as_shown(digest)
+    )
     # The way is clear now: recovery finishes the record, if it still is there; when it can't now,
     # the next change does. The decision stands either way.
     with contextlib.suppress(RootUnavailable):
         sync.recover(vault)
-    return Repaired(receipt.event, found[-1])
+    return Repaired(receipt.event, made)
 
 
 def _plan(desk: Desk, caller: Caller, beginning: str, keep: Keep) -> tuple[Plan, RepairPlan]:

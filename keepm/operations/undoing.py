@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 from keepm.errors import (
     AmbiguousIdentifier,
-    ConfirmationRequired,
     InvalidInput,
     NotFound,
     Problem,
@@ -18,7 +17,7 @@ from keepm.errors import (
 )
 from keepm.model.scope import Scope
 from keepm.operations import showing
-from keepm.operations.mutation import Desk, Plan, Receipt, draft, mutate, preview
+from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, preview
 from keepm.operations.reversal import Bench
 from keepm.operations.showing import PlannedChange
 from keepm.operations.vault import Caller, Vault
@@ -84,15 +83,7 @@ def plan(vault: Vault, caller: Caller, request: UndoRequest) -> UndoPlan:
         AlreadyExists: a slot that would come back is held by another note.
         InvalidInput: the request makes no sense.
     """
-    found: list[UndoPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        planned, made = _plan(desk, caller, request)
-        found.append(made)
-        return planned
-
-    preview(vault, caller, make)
-    return found[-1]
+    return preview(vault, caller, lambda desk: _plan(desk, caller, request))
 
 
 def undo(vault: Vault, caller: Caller, request: UndoRequest, *, digest: str) -> Undone:
@@ -102,17 +93,10 @@ def undo(vault: Vault, caller: Caller, request: UndoRequest, *, digest: str) -> 
         ConfirmationRequired: the plan is another one by now.
         KeepMError: as `plan`.
     """
-    found: list[UndoPlan] = []
-
-    def make(desk: Desk) -> Plan:
-        planned, made = _plan(desk, caller, request)
-        if made.digest != digest:
-            raise ConfirmationRequired("the plan has changed since it was shown")
-        found.append(made)
-        return planned
-
-    receipt: Receipt = mutate(vault, caller, make)
-    return Undone(receipt.event, found[-1])
+    receipt, made = carry_out(
+        vault, caller, lambda desk: _plan(desk, caller, request), as_shown(digest)
+    )
+    return Undone(receipt.event, made)
 
 
 def _plan(desk: Desk, caller: Caller, request: UndoRequest) -> tuple[Plan, UndoPlan]:

@@ -211,7 +211,7 @@ def _mend(machine: Machine, vault: Vault) -> Callable[[Vault], Act]:
     def planned(vault: Vault) -> Act:
         checksum = mending.plan(vault, OWNER, "note").checksum
         return lambda broken: mending.mend(
-            broken, OWNER, "note", checksum, confirmed=lambda digest: None
+            broken, OWNER, "note", checksum, confirmed=lambda made: None
         )
 
     return planned

@@ -17,6 +17,7 @@ from keepm.model.checksum import Checksum
 from keepm.model.memory import Memory
 from keepm.operations import handoffs, inbox, memories, mending, undoing
 from keepm.operations.mending import Mended, MendPlan
+from keepm.operations.mutation import as_shown
 from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Caller, Vault
 from tests.operations.support import AGENT, Machine, Opening, claim, edit, events, look, proof
@@ -29,18 +30,15 @@ HAND_MADE = (
 )
 
 
-def agree(_: str) -> None:
+def agree(_: MendPlan) -> None:
     """Let any plan pass."""
 
 
 def mended(vault: Vault, identifier: str, caller: Caller = OWNER) -> Mended:
     """Show a plan and carry out just that."""
     plan = mending.plan(vault, caller, identifier)
-
-    def confirmed(digest: str) -> None:
-        assert digest == plan.digest
-
-    return mending.mend(vault, caller, identifier, plan.checksum, confirmed=confirmed)
+    shown = as_shown(plan.digest)
+    return mending.mend(vault, caller, identifier, plan.checksum, confirmed=shown)
 
 
 def codes(plan: MendPlan) -> set[str]:
@@ -204,12 +202,8 @@ def test_another_version_or_another_plan_is_refused(vault: Vault, machine: Machi
     with pytest.raises(ChecksumMismatch):
         mending.mend(vault, OWNER, path, plan.checksum, confirmed=agree)
 
-    def confirmed(digest: str) -> None:
-        if digest != plan.digest:
-            raise ConfirmationRequired("another plan")
-
     with pytest.raises(ConfirmationRequired):
-        mending.mend(vault, OWNER, path, None, confirmed=confirmed)
+        mending.mend(vault, OWNER, path, None, confirmed=as_shown(plan.digest))
     assert machine.files() == before
 
 
