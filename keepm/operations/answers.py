@@ -179,6 +179,7 @@ class ContextAnswer:
     weak_match: bool | None = None
     reason: str | None = None
     withheld: int | None = None
+    did_you_mean: list[str] | None = None  # as in a search
     setup: str | None = None  # what to do where no project is set up
 
 

@@ -15,6 +15,7 @@ from keepm.index import catalog as index_catalog
 from keepm.index import graph, mentions
 from keepm.index.graph import Direction
 from keepm.index.rows import NoteRow
+from keepm.index.search import SearchResult
 from keepm.model.handoff import Handoff
 from keepm.operations import (
     answers,
@@ -57,9 +58,14 @@ def context(
 ) -> ContextAnswer:
     """Return what a task should know, in at most `max_chars` characters all told."""
     state = sync.refresh(vault)
-    candidates, weak, reason = _candidates(vault, query, limit)
-    hidden = None
-    if reason == "no_match":
+    found = None
+    if query is not None and query.strip():
+        found = retrieval.find(vault, Wanted(query, limit=limit))
+    candidates = _candidates(vault, query or "", found, limit)
+    reason, hidden = None, None
+    if found is not None and query and not found.hits:
+        reason, hidden = retrieval.why_empty(vault, Wanted(query), found)
+    elif found is None and not candidates:
         reason, hidden = withheld.why_none(vault)
     counts = waiting.summary(vault)
     hints = retrieval.conflict_hints(vault, [each.row for each in candidates])
@@ -71,15 +77,16 @@ def context(
         index_state=state,
         files_left=vault.progress.files_left,
         conflict_hints=hints[:3] or None,
-        weak_match=weak or None,
+        weak_match=True if found and found.weak_match and found.hits else None,
         reason=reason,
         withheld=hidden,
+        did_you_mean=list(found.did_you_mean) or None if found else None,
         setup=None
         if vault.visibility.project_id
         else "No project is set up for this folder: global memory only. Run `keepm setup` here.",
     )
     if answers.size(answer) > max_chars:
-        answer = replace(answer, conflict_hints=None)
+        answer = replace(answer, conflict_hints=None, did_you_mean=None)
     room = max_chars - answers.size(answer)
     # The handoff may take a third, so that a long one doesn't starve the memories.
     most = room - _HANDOFF_KEY
@@ -89,35 +96,28 @@ def context(
 
 
 def _candidates(
-    vault: Vault, query: str | None, limit: int
-) -> tuple[list[_Candidate], bool, str | None]:
+    vault: Vault, query: str, found: SearchResult | None, limit: int
+) -> list[_Candidate]:
+    """Return what may be shown, in its order."""
     pinned, _ = index_catalog.catalog(
         vault.database, vault.visibility, pinned_only=True, limit=_PINNED, bodies=True
     )
     chosen = {row.id: _Candidate(row, "pinned", "") for row in pinned}
-    weak, reason = False, None
-    if query is None or not query.strip():
+    if found is None:
         rows, _ = index_catalog.catalog(vault.database, vault.visibility, limit=limit, bodies=True)
         for row in rows:
             chosen.setdefault(row.id, _Candidate(row, "briefing", ""))
-        if not rows:
-            reason = "no_match"
-    else:
-        result = retrieval.find(vault, Wanted(query, limit=limit))
-        weak = result.weak_match and bool(result.hits)
-        for hit in result.hits:
-            via = "name" if hit.band == "exact" else "match"
-            chosen.setdefault(hit.note.id, _Candidate(hit.note, via, hit.snippet))
-        for hit in result.hits[:_HOPS_FROM]:
-            for candidate in _related(vault, hit.note):
-                chosen.setdefault(candidate.row.id, candidate)
-        for candidate in _mentioned(
-            vault, query, [h.note for h in result.hits[:_HOPS_FROM]], chosen
-        ):
+        return list(chosen.values())
+    for hit in found.hits:
+        via = "name" if hit.band == "exact" else "match"
+        chosen.setdefault(hit.note.id, _Candidate(hit.note, via, hit.snippet))
+    first = [hit.note for hit in found.hits[:_HOPS_FROM]]
+    for row in first:
+        for candidate in _related(vault, row):
             chosen.setdefault(candidate.row.id, candidate)
-        if not result.hits:
-            reason = "no_match" if result.used_terms else "no_usable_words"
-    return list(chosen.values()), weak, reason
+    for candidate in _mentioned(vault, query, first, chosen):
+        chosen.setdefault(candidate.row.id, candidate)
+    return list(chosen.values())
 
 
 def _related(vault: Vault, row: NoteRow) -> Iterator[_Candidate]:

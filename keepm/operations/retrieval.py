@@ -71,7 +71,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     items = [
         _item(vault, hit, waiting.get(hit.note.id), explain=wanted.explain) for hit in result.hits
     ]
-    reason, hidden = (None, None) if result.total else _why_empty(vault, wanted, result)
+    reason, hidden = (None, None) if result.total else why_empty(vault, wanted, result)
     conflicts = conflict_hints(vault, [hit.note for hit in result.hits])
     return SearchAnswer(
         notice=answers.NOTICE,
@@ -139,7 +139,7 @@ def _item(vault: Vault, hit: Hit, waiting: Corrections | None, *, explain: bool)
     )
 
 
-def _why_empty(vault: Vault, wanted: Wanted, result: SearchResult) -> tuple[str, int | None]:
+def why_empty(vault: Vault, wanted: Wanted, result: SearchResult) -> tuple[str, int | None]:
     """Say why nothing was found, without a word about what may not be seen."""
     if not result.used_terms:
         return "no_usable_words", None

@@ -98,3 +98,21 @@ def test_two_values_of_one_parameter_are_told_wherever_one_of_them_is_shown(vaul
         assert (hint.kind, sorted(hint.names)) == ("value", ["console", "console-port"])
         assert {"port:", "9721", "8080"} <= set(hint.detail.split())
     assert retrieval.search(vault, Wanted("zyzzyva")).conflict_hints is None
+
+
+def test_a_misspelt_query_is_answered_with_words_of_notes(vault: Vault) -> None:
+    memories.create(vault, AGENT, claim("deploying", body="Kubernetes serves the 数据库."))
+
+    told = context.context(vault, query="kuberntes 数椐库")
+    assert (told.items, told.did_you_mean) == ([], ["kubernetes", "数据库"])
+    assert context.context(vault, query="kubernetes").did_you_mean is None
+
+
+def test_what_was_meant_leaves_when_there_is_no_room_for_it(vault: Vault) -> None:
+    words = ["".join(chr(97 + (n * 7 + m * 3) % 26) for m in range(24)) for n in range(3)]
+    memories.create(vault, AGENT, claim("long", body=" ".join(words)))
+    wrong = " ".join(word[:12] + word[13:] for word in words)
+
+    assert context.context(vault, query=wrong).did_you_mean == words
+    for max_chars in range(500, 520):
+        assert answers.size(context.context(vault, query=wrong, max_chars=max_chars)) <= max_chars

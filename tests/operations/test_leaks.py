@@ -127,8 +127,13 @@ def test_a_waiting_proposal_is_only_counted_and_named_as_the_reason(vault: Vault
     assert context.context(vault).inbox_summary.pending == 1
     empty = retrieval.search(vault, Wanted("zznamezz"))
     assert (empty.items, empty.reason) == ([], "inbox_only")
-    assert retrieval.search(vault, Wanted("zebra")).reason == "no_match"
-    assert retrieval.search(vault, Wanted("***")).reason == "no_usable_words"
+    for query, reason in (
+        ("zznamezz", "inbox_only"),
+        ("zebra", "no_match"),
+        ("***", "no_usable_words"),
+    ):
+        assert retrieval.search(vault, Wanted(query)).reason == reason
+        assert context.context(vault, query=query).reason == reason
 
 
 def test_withheld_notes_are_counted_and_not_shown(vault: Vault, machine: Machine) -> None:
