@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 RECORD_MODE = 0o600
+_MOST_AT_ONCE = 1 << 20
 _BINARY = getattr(os, "O_BINARY", 0)
 _CLOSE = getattr(os, "O_CLOEXEC", 0)
 # A FIFO would block the open for ever, a symlink would lead elsewhere.
@@ -88,7 +89,7 @@ class OSDisk:
             seen = _regular(descriptor)
             if seen.st_size > limit:
                 raise OSError(errno.EFBIG, str(seen.st_size))
-            data = _read_all(descriptor, limit + 1)
+            data = _read_all(descriptor, limit + 1, likely=seen.st_size)
             if len(data) > limit:  # it grew meanwhile
                 raise OSError(errno.EFBIG, str(len(data)))
             return data, os.fstat(descriptor)
@@ -98,9 +99,9 @@ class OSDisk:
     def read_at(self, path: Path, offset: int, *, limit: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | _BINARY | _CLOSE | _CAREFUL)
         try:
-            _regular(descriptor)
+            seen = _regular(descriptor)
             os.lseek(descriptor, offset, os.SEEK_SET)
-            return _read_all(descriptor, limit)
+            return _read_all(descriptor, limit, likely=max(0, seen.st_size - offset))
         finally:
             os.close(descriptor)
 
@@ -290,10 +291,13 @@ def _sync(path: Path, flags: int) -> None:
         os.close(descriptor)
 
 
-def _read_all(descriptor: int, limit: int) -> bytes:
+def _read_all(descriptor: int, limit: int, *, likely: int) -> bytes:
+    """Read to the end, `limit` bytes at most; `likely` is how many there seem to be."""
     parts: list[bytes] = []
     left = limit
-    while left > 0 and (part := os.read(descriptor, min(left, 1 << 20))):
+    # What is asked for is set aside first: a mebibyte for each note costs more than its bytes.
+    most = min(likely + 1, _MOST_AT_ONCE)
+    while left > 0 and (part := os.read(descriptor, min(left, most))):
         parts.append(part)
         left -= len(part)
     return b"".join(parts)
