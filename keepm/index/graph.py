@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from keepm.index import rows
 from keepm.index.database import Database
-from keepm.index.rows import NoteRow, Parameters
+from keepm.index.rows import Parameters
 from keepm.model import identity
 from keepm.model.document import Standing
 from keepm.model.links import is_attachment
@@ -78,7 +78,6 @@ class _End:
     active: bool
 
 
-_EVERYTHING = 1 << 31
 _END = "n.number, n.id, n.name, n.kind, n.scope, {role}, n.status = 'active'"
 _LINKS = "links AS l JOIN notes AS n USING (number)"
 
@@ -107,12 +106,6 @@ def links(
             for number in numbers:
                 found += _back(connection, number, visibility, relation=relation)
     return found[offset : offset + limit], len(found)
-
-
-def backlinks_of(db: Database, note: NoteRow, visibility: Visibility) -> list[LinkRow]:
-    """Return every visible link that leads to a note, or might."""
-    found, _ = links(db, note.id, visibility, direction=Direction.BACK, limit=_EVERYTHING)
-    return found
 
 
 def loose_links(db: Database, visibility: Visibility) -> list[LooseLink]:

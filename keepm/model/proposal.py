@@ -13,6 +13,8 @@ from keepm.model.memory import Claim
 
 
 class ProposalStatus(StrEnum):
+    """What became of a proposal; only a pending one is changed, promoted or rejected."""
+
     PENDING = "pending"
     PROMOTED = "promoted"
     REJECTED = "rejected"
@@ -45,13 +47,6 @@ class Proposal:
     rejection_reason: str | None = None
 
 
-_NEXT: dict[ProposalStatus, frozenset[ProposalStatus]] = {
-    ProposalStatus.PENDING: frozenset({ProposalStatus.PROMOTED, ProposalStatus.REJECTED}),
-    ProposalStatus.PROMOTED: frozenset(),
-    ProposalStatus.REJECTED: frozenset(),
-}
-
-
 def require_pending(proposal: Proposal, *, to: str) -> None:
     """Let a step on a pending proposal pass.
 
@@ -63,11 +58,6 @@ def require_pending(proposal: Proposal, *, to: str) -> None:
             f"this proposal was {proposal.status} already and can't be {to}",
             details={"id": proposal.id, "status": str(proposal.status)},
         )
-
-
-def may_become(status: ProposalStatus, following: ProposalStatus) -> bool:
-    """Tell whether a proposal may go from one state to the other."""
-    return following in _NEXT[status]
 
 
 def problems(proposal: Proposal, policy: Policy) -> Iterator[Problem]:

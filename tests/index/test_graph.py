@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from keepm.index import catalog, graph
+from keepm.index import graph
 from keepm.index.database import Database
 from keepm.index.graph import Direction, LinkRow, LinkState
 from keepm.index.writing import Batch, apply
@@ -120,7 +120,7 @@ def test_both_directions_come_in_pages(filled: Fill) -> None:
     assert [link for page in pages for link in page] == whole
 
 
-def test_backlinks_of_a_note_are_those_that_would_break(filled: Fill) -> None:
-    db = filled(note("a", "[[b]]"), note("b"), note("c", "[[b]] [[b#part]]"))
-    (row,) = catalog.find(db, "b", OWN)
-    assert [link.name for link in graph.backlinks_of(db, row, OWN)] == ["a", "c", "c"]
+def test_every_link_to_a_note_counts_also_those_from_one_note(filled: Fill) -> None:
+    db = filled(note("a", "[[b]]"), note("b", id="b"), note("c", "[[b]] [[b#part]]"))
+    found, total = graph.links(db, "b", OWN, direction=Direction.BACK)
+    assert ([link.name for link in found], total) == (["a", "c", "c"], 3)
