@@ -116,6 +116,7 @@ def catalog(
     *,
     kind: Kind | None = None,
     source_path: str | None = None,
+    former_paths: Sequence[str] = (),
     statuses: Sequence[Status] = (Status.ACTIVE,),
     pinned_only: bool = False,
     limit: int = -1,
@@ -127,7 +128,7 @@ def catalog(
     Pinned, then by kind, then the latest verified, then by name. With `source_path` (a file or
     a folder of the repository, or a file's bare name) only those whose sources cover it: a note
     that points at a folder covers what is below it, and a folder is covered by notes on files
-    below it. Without `bodies` the rows are brief.
+    below it; notes on `former_paths` are among them. Without `bodies` the rows are brief.
     """
     seen, values = rows.visible("n.scope", visibility)
     states, more = rows.one_of("n.status", statuses)
@@ -140,10 +141,11 @@ def catalog(
         values.append(str(kind))
     if source_path is not None:
         covered, more = _covering(source_path)
+        former, keys = rows.one_of("key", [pointer_key(path) for path in former_paths])
         conditions.append(
-            f"n.number IN (SELECT number FROM pointers WHERE {covered})"  # noqa: S608
+            f"n.number IN (SELECT number FROM pointers WHERE {covered} OR {former})"  # noqa: S608
         )
-        values += more
+        values += [*more, *keys]
     where = " AND ".join(conditions)
     columns, tables = (rows.FULL, _NOTES) if bodies else (rows.BRIEF, "notes AS n")
     with db.reading() as connection:
@@ -162,6 +164,18 @@ def catalog(
             [*values, limit, offset],
         )
         return [rows.note(row) for row in found], int(total)
+
+
+def paths_with(db: Database, digest: str, project_id: str) -> list[str]:
+    """Return the sources that active notes of a project were verified against with this digest."""
+    with db.asking() as connection:
+        found = connection.execute(
+            "SELECT DISTINCT json_extract(d.value, '$[0]')"
+            " FROM notes AS n, json_each(n.source_digests) AS d WHERE n.scope = ? AND n.status = 'active' AND instr(n.source_digests, ?)"
+            " AND json_extract(d.value, '$[1]') = ? ORDER BY 1",
+            (rows.storable(project_id), digest, digest),
+        )
+        return [path for (path,) in found]
 
 
 def _covering(path: str) -> tuple[str, Parameters]:

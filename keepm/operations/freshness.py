@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from keepm.index import catalog
 from keepm.model.memory import Scope, source_path
 from keepm.operations import anchors, worktree
 from keepm.operations.anchors import Anchor
@@ -106,6 +107,27 @@ def of(pointer: str, digests: Mapping[str, str], seen: Look, relocations: Reloca
     if anchor is None or text is None:
         return Freshness(SourceState.CHANGED)
     return _of_text(anchor, text, source.file)
+
+
+def former_paths(vault: Vault, path: str) -> list[str]:
+    """Return where a file of the project stood when notes were verified against it, if it moved.
+
+    There a note's source is missing now, and would be said to have moved to this file.
+    """
+    project_id = vault.visibility.project_id
+    top = None if project_id is None else _top(vault, Scope(project_id))
+    if project_id is None or top is None:
+        return []
+    seen = Look(top)
+    here = seen.at(source_path(path.replace("\\", "/")))
+    if here.file is None or not here.is_there or (digest := here.digest) is None:
+        return []
+    now = here.file.relative_to(top.resolve()).as_posix()
+    return [
+        old
+        for old in catalog.paths_with(vault.database, digest, project_id)
+        if seen.at(old).is_there is False and vault.relocations.find(top, old, digest) == now
+    ]
 
 
 def _of_text(anchor: Anchor, text: str, file: Path) -> Freshness:

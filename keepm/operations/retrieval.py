@@ -213,16 +213,20 @@ def catalog(
 ) -> CatalogAnswer:
     """List handles in their fixed order; `source_path` asks which notes cover a file or folder.
 
-    An absolute one below the project's working tree is taken as relative to it.
+    An absolute one below the project's working tree is taken as relative to it; of a file that
+    was moved, the notes on its former place are shown.
     """
     state = sync.refresh(vault)
+    former: list[str] = []
     if source_path is not None:
         source_path = worktree.relative(vault.identity.top, source_path)
+        former = freshness.former_paths(vault, source_path)
     page, total = index_catalog.catalog(
         vault.database,
         vault.visibility,
         kind=kind,
         source_path=source_path,
+        former_paths=former,
         limit=limit,
         offset=offset,
     )

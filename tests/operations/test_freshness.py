@@ -114,6 +114,47 @@ def test_a_moved_source_is_found_by_its_bytes(vault: Vault, work: Path) -> None:
     assert states(vault) == "moved (to renamed.py)"
 
 
+@pytest.mark.parametrize("asked", ["lib/renamed.py", "./lib/renamed.py", "lib\\renamed.py", "lib"])
+def test_a_moved_file_leads_to_the_notes_on_its_former_place(
+    vault: Vault, work: Path, asked: str
+) -> None:
+    put(work, "src/a.py")
+    put(work, "lib/other.py", "other")
+    memories.create(vault, AGENT, verified("src/a.py", "lib/gone.py"))
+    memories.create(vault, AGENT, claim("folder", sources=("lib",), body="All of it.\n"))
+    assert covering(vault, "lib/other.py") == {"folder": "unverified"}
+    (work / "src/a.py").rename(work / "lib/renamed.py")
+
+    found = covering(vault, asked)
+
+    assert found["folder"] == "unverified"
+    assert found["ports"] == "missing"  # the worst of both
+    assert covering(vault, str(work / "lib/renamed.py")) == covering(vault, "lib/renamed.py")
+    assert covering(vault, "lib/other.py") == {"folder": "unverified"}
+
+
+def test_a_copy_or_another_file_is_no_former_place(vault: Vault, work: Path) -> None:
+    put(work, "src/a.py")
+    memories.create(vault, AGENT, verified("src/a.py"))
+    put(work, "copy.py")
+    assert covering(vault, "copy.py") == {}
+    (work / "src/a.py").unlink()
+    assert covering(vault, "copy.py") == {"ports": "moved (to copy.py)"}
+    put(work, "second.py")
+    assert covering(vault, "copy.py") == {}
+    (work / "second.py").unlink()
+    put(work, "copy.py", "changed since")
+    assert covering(vault, "copy.py") == {}
+
+
+def covering(vault: Vault, path: str) -> dict[str, str | None]:
+    """The notes that a path leads to, with their states."""
+    vault = replace(vault, relocations=worktree.Relocations())
+    return {
+        item.name: item.source_state for item in retrieval.catalog(vault, source_path=path).items
+    }
+
+
 @pytest.mark.parametrize(
     "present",
     [
