@@ -171,7 +171,8 @@ def paths_with(db: Database, digest: str, project_id: str) -> list[str]:
     with db.asking() as connection:
         found = connection.execute(
             "SELECT DISTINCT json_extract(d.value, '$[0]')"
-            " FROM notes AS n, json_each(n.source_digests) AS d WHERE n.scope = ? AND n.status = 'active' AND instr(n.source_digests, ?)"
+            " FROM notes AS n, json_each(n.source_digests) AS d"
+            " WHERE n.scope = ? AND n.status = 'active' AND instr(n.source_digests, ?)"
             " AND json_extract(d.value, '$[1]') = ? ORDER BY 1",
             (rows.storable(project_id), digest, digest),
         )
