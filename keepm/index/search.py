@@ -1,7 +1,8 @@
 """Search: any string in, the notes that answer it out, always in the same order.
 
 Two bands: a query that is a note's id, name or alias puts that note first; all others are
-ordered by BM25, the best of them by how much of the query they hold as well. Other projects'
+ordered by BM25, the best of them by how much of the query they hold as well. Among them are notes
+that share only characters with it, where words find little of a Chinese question. Other projects'
 notes, withheld notes, proposals and handoffs are never seen.
 """
 
@@ -98,10 +99,12 @@ def search(db: Database, query: Query) -> SearchResult:
         others = _by_coverage(others, shares)
         best = max(shares.values(), default=0.0)
         little = not exact and bool(others.total) and best < WEAK_COVERAGE
+        bands = dict.fromkeys(exact, hits.EXACT)
         if little and searched <= characters.MOST_NOTES and (asked := characters.asked(text)):
             alike = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
             held = _covered(_scores(connection, match, list(alike)), shares)
             others = _beside(others, alike, held)
+            bands |= dict.fromkeys(alike.keys() - held.keys(), hits.CHARACTERS)
         by_handle = _covered(_scores(connection, match, exact), shares)
         ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
         page = ranked[query.offset : query.offset + query.limit]
@@ -111,7 +114,7 @@ def search(db: Database, query: Query) -> SearchResult:
         places = [
             Place(
                 number,
-                hits.EXACT if number in exact else hits.LEXICAL,
+                bands.get(number, hits.LEXICAL),
                 score=100 * score / top if top else 0.0,
                 coverage=shares[number],
             )

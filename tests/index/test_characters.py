@@ -32,6 +32,7 @@ def test_a_question_in_other_words_finds_its_note_by_single_characters(filled: F
     assert found.hits[0].note.name == "重复退款"
     assert found.weak_match
     assert found.total == 31
+    assert [hit.band for hit in found.hits[:2]] == ["characters", "lexical"]
 
 
 def test_where_words_find_an_answer_characters_add_nothing(filled: Fill) -> None:
