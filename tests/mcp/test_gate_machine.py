@@ -24,17 +24,14 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from mcp.shared.exceptions import MCPError
 
 from keepm.errors import KeepMError
-from keepm.model.approval import Channel
 from keepm.operations import reviewing, vouching, waiting
 from keepm.operations.inbox import ProposalWritten
-from keepm.operations.vault import Caller
 from tests.mcp import gate_world
 from tests.mcp.client import Answer, Tools, connected
 from tests.mcp.gate_world import BAD, Watch, plain
 from tests.mcp.test_confirmation import NOES, YES, Person
-from tests.operations.support import Machine, look
+from tests.operations.support import OWNER, Machine, look
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 NAMES = ("build-command", "package manager", "端口", "C++", "cache-v2", "cache")
 KINDS = ("reference", "capability", "preference", "fix", "decision", "workflow", "constraint")
 CLAIMS = (

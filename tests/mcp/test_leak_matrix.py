@@ -17,12 +17,10 @@ from typing import Any
 import mcp_types
 import pytest
 
-from keepm.model.approval import Channel
 from keepm.operations import quarantining
 from keepm.operations.quarantining import QuarantineRequest
-from keepm.operations.vault import Caller
 from tests.mcp.client import Answer, Tools
-from tests.operations.support import Machine
+from tests.operations.support import OWNER, Machine
 
 Told = set[tuple[str, str]]
 """Which surface told which field."""
@@ -33,7 +31,6 @@ NOTE = ("name", "description", "body", "tag", "alias", "source")
 IDEA = (*NOTE, "reason", "ref")
 HANDOFF = ("title", "goal", "state", "item")
 FIELDS = tuple(dict.fromkeys((*IDEA, *HANDOFF, "why")))
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 WRONG = {"expected_checksum": "0" * 64, "update_token": "guessed"}
 PLAIN = {"description": "d", "kind": "reference"}
 

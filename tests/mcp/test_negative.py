@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from keepm.model.approval import Channel
 from keepm.model.memory import Kind
 from keepm.operations import memories, quarantining
 from keepm.operations.quarantining import QuarantineRequest
-from keepm.operations.vault import Caller, Vault
+from keepm.operations.vault import Vault
 from tests.mcp.client import Answer, Tools
-from tests.operations.support import AGENT, Machine, claim
+from tests.operations.support import AGENT, OWNER, Machine, claim
 
 CASES = tomllib.loads(
     (Path(__file__).parent.parent / "cases/negative/cases.toml").read_text("utf-8")
@@ -25,7 +24,6 @@ CASES = tomllib.loads(
 NOTE, LINKER = CASES["note"], CASES["linker"]
 CANARIES = ("zzdescriptionzz", "zzbodyzz", "zztagzz", "zzaliaszz", "zzsourcezz")
 Start = Callable[..., Tools]
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 
 
 def quarantined(vault: Vault) -> str:

@@ -11,7 +11,6 @@ from dataclasses import replace
 import mcp_types
 import pytest
 
-from keepm.model.approval import Channel
 from keepm.model.memory import Kind, Status
 from keepm.operations import digest, edits, handoffs, inbox, memories, quarantining
 from keepm.operations.inbox import Suggestion
@@ -23,6 +22,7 @@ from tests.operations.support import (
     AGENT,
     CONTRACT,
     HANDOFF,
+    OWNER,
     Machine,
     Opening,
     claim,
@@ -32,7 +32,6 @@ from tests.operations.support import (
 )
 
 BAD = replace(AGENT, client="bad", session="bad-session")
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 SHOWN = set(CANARIES) - {f"zz{word}zz" for word in ("decided", "done", "damaged", "huge", "folder")}
 """The canaries that this vault's documents hold."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keepm.model.approval import Channel
 from keepm.model.handoff import HandoffEdit, HandoffStatus
 from keepm.model.memory import ClaimEdit, Scope, Status
 from keepm.model.proposal import ProposalStatus
@@ -13,12 +12,9 @@ from keepm.operations.inbox import Suggestion, SuggestionEdit
 from keepm.operations.memories import MemoryEdit
 from keepm.operations.promotion import Target
 from keepm.operations.undoing import UndoRequest
-from keepm.operations.vault import Caller
 from keepm.tokens import WriteProof
-from tests.operations.support import AGENT, claim
+from tests.operations.support import AGENT, OWNER, claim
 from tests.operations.world import NEW, Snapshot, Step, World, changed
-
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 
 
 def note_proof(world: World, note_id: str) -> WriteProof:

@@ -25,6 +25,7 @@ from keepm.store.paths import VaultPaths
 from keepm.tokens import WriteProof
 
 AGENT = Caller(surface="mcp", channel=Channel.RELAYED, client="tester", client_version="1")
+OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 CONTRACT = "## Decision and constraints\n\nUse it.\n\n## Reproducible parameters\n\n- port 9721\n"
 WIDGETS = Scope("widgets")
 HANDOFF = HandoffEdit(

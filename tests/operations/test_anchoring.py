@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 
 from keepm.errors import WrongState
-from keepm.model.approval import Channel
 from keepm.operations import anchoring, auditing, memories, status
-from keepm.operations.vault import Caller, Vault
-from tests.operations.support import AGENT, Machine, claim, events
-
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
+from keepm.operations.vault import Vault
+from tests.operations.support import AGENT, OWNER, Machine, claim, events
 
 
 def chain(machine: Machine, vault: Vault) -> Path:

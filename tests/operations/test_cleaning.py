@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 
 from keepm.errors import ConfirmationRequired, InvalidInput, NotFound, WrongState
-from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.operations import cleaning, history, memories, recording, restoring, undoing
 from keepm.operations.cleaning import CleanPlan, CleanRequest
 from keepm.operations.undoing import UndoRequest
-from keepm.operations.vault import Caller, Vault
+from keepm.operations.vault import Vault
 from keepm.store import history as objects
-from tests.operations.support import AGENT, Machine, claim, edit, events, look, proof
-
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
+from tests.operations.support import AGENT, OWNER, Machine, claim, edit, events, look, proof
 
 
 def request(vault: Vault, days: int = 30) -> CleanRequest:

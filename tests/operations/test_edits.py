@@ -35,13 +35,14 @@ from keepm.operations.inbox import Suggestion
 from keepm.operations.quarantining import QuarantineRequest
 from keepm.operations.retrieval import Wanted
 from keepm.operations.undoing import UndoRequest
-from keepm.operations.vault import Caller, Vault
+from keepm.operations.vault import Vault
 from keepm.operations.waiting import InboxFilter
 from keepm.tokens import WriteProof
 from tests.operations.support import (
     AGENT,
     HAND_MADE,
     HANDOFF,
+    OWNER,
     FixedClock,
     Machine,
     Opening,
@@ -52,7 +53,6 @@ from tests.operations.support import (
     proof,
 )
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 NOTE = "Memory/projects/widgets/note.md"
 NEW = "Memory/projects/widgets/new.md"
 TEXT = "---\nid: 6f0c0a4e-51a5-4a7e-9a57-3d1f5a3c0009\nname: new\nkind: reference\n---\nzzword\n"

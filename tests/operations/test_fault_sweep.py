@@ -48,8 +48,7 @@ from keepm.store import ledger
 from keepm.tokens import WriteProof
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
 from tests.operations import test_repairing
-from tests.operations.support import AGENT, HAND_MADE, Machine, claim, edit, proof
-from tests.operations.test_repairing import OWNER
+from tests.operations.support import AGENT, HAND_MADE, OWNER, Machine, claim, edit, proof
 
 SESSION = dataclasses.replace(AGENT, session="s-1")
 Act = Callable[[Vault], object]

@@ -12,7 +12,6 @@ from keepm.errors import (
     WrongState,
 )
 from keepm.markdown import damage
-from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.model.memory import Memory
 from keepm.operations import handoffs, inbox, memories, mending, undoing
@@ -20,9 +19,18 @@ from keepm.operations.mending import Mended, MendPlan
 from keepm.operations.mutation import as_shown
 from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Caller, Vault
-from tests.operations.support import AGENT, Machine, Opening, claim, edit, events, look, proof
+from tests.operations.support import (
+    AGENT,
+    OWNER,
+    Machine,
+    Opening,
+    claim,
+    edit,
+    events,
+    look,
+    proof,
+)
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 HERE = "Memory/projects/widgets"
 HAND_MADE = (
     "\ufeff---\r\n# why: asked twice\r\ntags: [ci,  docker]\r\n状态: 人写的\r\n---\r\n\r\n"

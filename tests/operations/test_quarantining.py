@@ -45,6 +45,7 @@ from keepm.tokens import WriteProof
 from tests.operations.support import (
     AGENT,
     HANDOFF,
+    OWNER,
     FixedClock,
     Machine,
     Opening,
@@ -57,7 +58,6 @@ from tests.operations.support import (
 )
 
 BAD = replace(AGENT, client="bad", session="bad-session")
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 BY_CLIENT = QuarantineRequest(client="bad")
 
 

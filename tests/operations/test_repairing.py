@@ -10,7 +10,6 @@ import pytest
 
 from keepm.errors import ConfirmationRequired, KeepMError, NotFound, RecoveryBlocked, WrongState
 from keepm.index.versions import channel_of
-from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.operations import (
     inbox,
@@ -25,13 +24,12 @@ from keepm.operations import (
 from keepm.operations.inbox import Suggestion
 from keepm.operations.promotion import Target
 from keepm.operations.repairing import Keep
-from keepm.operations.vault import Caller, Vault
+from keepm.operations.vault import Vault
 from keepm.store import transaction
 from keepm.tokens import WriteProof
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
-from tests.operations.support import AGENT, Machine, claim, edit, events, look, proof
+from tests.operations.support import AGENT, OWNER, Machine, claim, edit, events, look, proof
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 NOTE = "Memory/projects/widgets/build-command.md"
 STRANGER = b"A stranger's version.\n"
 Open = Callable[[Path | None], Vault]
@@ -131,7 +129,7 @@ def test_mine_finishes_the_change_and_keeps_the_stranger_s_version(
     assert status.status(filled).recovery_pending is None
     assert waiting in [event.transaction_id for event in events(filled)]
     assert done.event.operation == "repair"
-    assert done.event.extra == {"keep": "mine", "resolves": waiting}
+    assert done.event.extra == {"keep": "mine", "resolves": waiting, "terminal": "tty"}
     assert STRANGER not in documents(machine).values()
     (trashed,) = [p for p, d in machine.files().items() if d == STRANGER]
     assert trashed in [each.entry.path for each in restoring.listing(filled)]
@@ -158,7 +156,7 @@ def test_theirs_takes_the_change_back_and_leaves_the_stranger_s_version(
 
     done = decide(filled, waiting, Keep.THEIRS)
 
-    assert done.event.extra == {"keep": "theirs", "resolves": waiting}
+    assert done.event.extra == {"keep": "theirs", "resolves": waiting, "terminal": "tty"}
     assert repairing.blocked(filled, OWNER) == ()
     assert waiting not in [event.transaction_id for event in events(filled)]
     assert documents(machine) == {**before, CASES[name][1]: STRANGER}

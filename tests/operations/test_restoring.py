@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from keepm.errors import AlreadyExists, AmbiguousIdentifier, NotFound
-from keepm.model.approval import Channel
 from keepm.operations import memories, provenance, restoring, undoing
 from keepm.operations.undoing import UndoRequest
-from keepm.operations.vault import Caller, Vault
-from tests.operations.support import AGENT, Machine, claim, events, look, proof
+from keepm.operations.vault import Vault
+from tests.operations.support import AGENT, OWNER, Machine, claim, events, look, proof
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 NOTE = "Memory/projects/widgets/sorted/b.md"
 Open = Callable[[Path | None], Vault]
 

@@ -18,10 +18,8 @@ from keepm.model.proposal import ProposalStatus, TargetAction
 from keepm.operations import discarding, inbox, memories, restoring, reviewing, waiting
 from keepm.operations.inbox import Suggestion
 from keepm.operations.reviewing import Warns
-from keepm.operations.vault import Caller, Vault
-from tests.operations.support import AGENT, Machine, claim, events, look
-
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
+from keepm.operations.vault import Vault
+from tests.operations.support import AGENT, OWNER, Machine, claim, events, look
 
 
 def propose(vault: Vault, wanted: Claim | None = None, **more: object) -> str:

@@ -18,6 +18,7 @@ from keepm.operations.vault import Caller, Vault
 from keepm.tokens import WriteProof
 from tests.operations.support import (
     AGENT,
+    OWNER,
     FixedClock,
     Machine,
     Opening,
@@ -28,8 +29,6 @@ from tests.operations.support import (
     proof,
     written_proof,
 )
-
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 
 
 def create(vault: Vault, name: str, *, allow_similar: bool = False, **fields: object) -> str:

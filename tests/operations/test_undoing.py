@@ -36,9 +36,8 @@ from keepm.operations.promotion import Target
 from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Caller, Vault
 from keepm.tokens import WriteProof
-from tests.operations.support import AGENT, Machine, claim, edit, events, proof
+from tests.operations.support import AGENT, OWNER, Machine, claim, edit, events, proof
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 OTHER = Caller(surface="mcp", channel=Channel.RELAYED, client="other", session="s-2")
 FIRST = Caller(surface="mcp", channel=Channel.RELAYED, client="tester", session="s-1")
 Open = Callable[[Path | None], Vault]

@@ -51,6 +51,7 @@ from keepm.store.event import EventDraft
 from keepm.tokens import WriteProof
 from tests.operations.support import (
     AGENT,
+    OWNER,
     WIDGETS,
     FixedClock,
     Machine,
@@ -63,7 +64,6 @@ from tests.operations.support import (
 )
 from tests.operations.test_two_writers import Beside
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
 BODY = "Use pnpm 9 for every package, never npm."
 RESTATED = "use **PNPM 9** for every package; never npm!"
 OTHER = "Use yarn for every package of this repository."

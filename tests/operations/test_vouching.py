@@ -10,10 +10,8 @@ from keepm.errors import ApprovalRequired, ChecksumMismatch, WrongState
 from keepm.model.approval import Channel
 from keepm.operations import memories, undoing, vouching
 from keepm.operations.undoing import UndoRequest
-from keepm.operations.vault import Caller, Vault
-from tests.operations.support import AGENT, Machine, claim, edit, events, proof
-
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI, terminal="tty")
+from keepm.operations.vault import Vault
+from tests.operations.support import AGENT, OWNER, Machine, claim, edit, events, proof
 
 
 def channel(vault: Vault, name: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from keepm.model.approval import Channel
 from keepm.model.diagnosis import Finding
 from keepm.model.memory import Visibility
 from keepm.operations import diagnosis, sync
-from keepm.operations.vault import Caller, Vault
+from keepm.operations.vault import Vault
+from tests.operations.support import OWNER
 
-OWNER = Caller(surface="cli", channel=Channel.OWNER_CLI)
 ID = "6f0c0a4e-51a5-4a7e-9a57-3d1f5a3c{:04}"
 
 

@@ -12,8 +12,8 @@ from keepm.model.document import Severity
 from keepm.operations import diagnosis, memories, sync
 from keepm.operations.vault import Vault
 from keepm.store import journal, ledger
-from tests.operations.diagnosis.support import OWNER, found, look, note
-from tests.operations.support import AGENT, FixedClock, Machine, claim
+from tests.operations.diagnosis.support import found, look, note
+from tests.operations.support import AGENT, OWNER, FixedClock, Machine, claim
 
 PATH = "Memory/projects/widgets/a.md"
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from keepm.operations import diagnosis, sync
 from keepm.operations.vault import Vault
 from tests.fakes.marks import MarkedDisk
-from tests.operations.diagnosis.support import OWNER, found, look, note, owners_view
-from tests.operations.support import Machine, Opening
+from tests.operations.diagnosis.support import found, look, note, owners_view
+from tests.operations.support import OWNER, Machine, Opening
 
 CANARY = "quokka"
 
