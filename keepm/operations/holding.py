@@ -7,7 +7,7 @@ pass that comes later finds the same or the owner lets the index follow the file
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,10 +30,11 @@ class Missing:
     held: tuple[str, ...] = ()
 
 
-def refuse_empty(vault: Vault, known: Mapping[str, FileRow], present: Collection[str]) -> None:
+def refuse_empty(vault: Vault, known: Mapping[str, FileRow], present: int) -> None:
     """Refuse to take an empty folder for a vault whose notes were all deleted.
 
-    A person who deletes every note leaves KeepM's own records; an unmounted disk leaves nothing.
+    `present` is how many files are there, `known` what the index knew of those that are not. A
+    person who deletes every note leaves KeepM's own records; an unmounted disk leaves nothing.
 
     Raises:
         RootUnavailable: there is nothing where there were notes.
@@ -47,29 +48,25 @@ def refuse_empty(vault: Vault, known: Mapping[str, FileRow], present: Collection
 
 def judge(
     vault: Vault,
-    missing: tuple[str, ...],
-    known: Mapping[str, FileRow],
+    missing: Sequence[FileRow],
     arrived: Collection[str],
     *,
+    of: int,
     deep: bool,
     certain: bool,
 ) -> Missing:
     """Part what is missing into what is gone and what is held back.
 
-    `arrived` are the checksums met at other paths: what moved is no loss. A deep pass that comes
-    a while after the first look which missed them agrees with it; `certain` needs no such look.
+    `arrived` are the checksums met at other paths: what moved is no loss; `of` is how many
+    documents the index knew. A deep pass that comes a while after the first look which missed
+    them agrees with it; `certain` needs no such look.
     """
-    lost = [
-        path
-        for path in missing
-        if known[path].reason is None and known[path].checksum not in arrived
-    ]
-    documents = sum(1 for row in known.values() if row.reason is None)
-    few = len(lost) < _LEAST or len(lost) * _SHARE <= documents
+    lost = [row.path for row in missing if row.reason is None and row.checksum not in arrived]
+    few = len(lost) < _LEAST or len(lost) * _SHARE <= of
     if certain or few or (deep and _is_old(vault)):
-        return Missing(missing)
+        return Missing(tuple(row.path for row in missing))
     held = frozenset(lost)
-    return Missing(tuple(path for path in missing if path not in held), tuple(lost))
+    return Missing(tuple(row.path for row in missing if row.path not in held), tuple(lost))
 
 
 def _is_old(vault: Vault) -> bool:

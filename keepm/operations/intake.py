@@ -26,18 +26,7 @@ from keepm.store.reader import FileState
 
 _BATCH = 200
 _LARGEST_BATCH = 8 * _BATCH
-_RACY_NS = 3_000_000_000  # coarser than any file system's stamps
 _NOT_SERVED = (f"{layout.TRASH}/", f"{layout.RECORDS}/")  # what a change writes beside documents
-
-
-def is_proven(state: FileState, row: FileRow | None) -> bool:
-    """Tell whether the stamps alone prove that the index holds this version."""
-    return (
-        row is not None
-        and row.size == state.size
-        and row.mtime_ns == state.mtime_ns
-        and state.mtime_ns < row.scanned_ns - _RACY_NS
-    )
 
 
 def edit(path: str, row: FileRow | None, *, review: bool = False) -> HandEdit:

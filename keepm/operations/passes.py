@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from keepm.errors import KeepMError, RootUnavailable
-from keepm.index import lookalikes, writing
+from keepm.index import listing, lookalikes, writing
+from keepm.index.listing import Stamp
 from keepm.index.writing import Batch, FileRow
 from keepm.model.checksum import Checksum
 from keepm.operations import anchoring, holding, intake, news
@@ -27,8 +28,8 @@ from keepm.store.transaction import Commit
 
 Item = TypeVar("Item")
 
-_TURN = 64  # files between two moments at which a look lets answers go on
-_TURN_SECONDS = 0.00005
+_RACY_NS = 3_000_000_000  # coarser than any file system's stamps
+_TURN_SECONDS = 0.00005  # after each stretch of a walk: a look lets answers go on
 _PAUSE_SECONDS = 0.0003  # after each file of a deep pass: threads that answer go first
 
 
@@ -120,25 +121,32 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
         writing.apply(
             vault.database, Batch(versions=told.versions, rulings=told.rulings, anew=told.anew)
         )
-    known = writing.files(vault.database)
+    listed = listing.listing(vault.database, racy_ns=_RACY_NS)
     scanned_ns = time.time_ns()
-    unread: list[FileState] = []
+    same: set[Stamp] = set()
+    others: list[FileState] = []
+    left_out: list[Skipped] = []
+    stretches = reader.stretches(vault.root, expect_memory=True, known=listed.documents)
+    for stretch in _in_turn(vault, stretches):
+        same.update(stretch.known)
+        others += stretch.files
+        left_out += stretch.skipped
+    # Of what is as it was, nothing more has to be known; of nearly everything nearly always.
+    changed = () if len(same) == len(listed.documents) else listed.documents - same
+    known = {**listed.rows, **writing.file_rows(vault.database, (path for path, *_ in changed))}
+    unread = [state for state in others if state[:3] not in listed.left_out]
     skipped: list[FileRow] = []
-    present: set[str] = set()
-    judged = {path for path, row in known.items() if row.reason is None}
-    for item in _in_turn(vault, reader.walk(vault.root, expect_memory=True, judged=judged)):
-        present.add(item.path)
+    for item in left_out:
         row = known.get(item.path)
-        if isinstance(item, Skipped):
-            if row is None or row.reason != item.reason or item.reason == "unreadable":
-                skipped.append(intake.unread_row(item.path, item.reason, scanned_ns))
-        elif not intake.is_proven(item, row):
-            unread.append(item)
-    holding.refuse_empty(vault, known, present)
+        if row is None or row.reason != item.reason or item.reason == "unreadable":
+            skipped.append(intake.unread_row(item.path, item.reason, scanned_ns))
+    seen = len(same) + len(others) + len(left_out)
+    holding.refuse_empty(vault, known, seen)
     # What lies in a folder that denies access is unknown, not gone.
     closed = tuple(f"{row.path}/" for row in skipped if row.reason == "unreadable")
-    absent = known.keys() - present
-    missing = tuple(p for p in known if p in absent and not p.startswith(closed)) if absent else ()
+    absent = known.keys() - {state.path for state in others} - {item.path for item in left_out}
+    missing = tuple(sorted(path for path in absent if not path.startswith(closed)))
+    documents = len(same) + sum(row.reason is None for row in known.values())
     vault.progress.left = len(unread)
     if unread and not vault.progress.rebuilding:
         vault.progress.state = IndexState.CATCHING_UP
@@ -154,10 +162,10 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
             writing.apply(vault.database, batch)
     _settle(vault, written)
     if vault.progress.stopping.is_set() and vault.progress.left:
-        return Pass(len(present), 0, 0, len(skipped))  # the next start reads the rest
-    lost = holding.judge(
-        vault, missing, known, {row.checksum for row in written}, deep=deep, certain=certain
-    )
+        return Pass(seen, 0, 0, len(skipped))  # the next start reads the rest
+    arrived = {row.checksum for row in written}
+    rows = [known[path] for path in missing]
+    lost = holding.judge(vault, rows, arrived, of=documents, deep=deep, certain=certain)
     removed = lost.gone
     meta = {"filled": "1", **(told.marks or {}), **_held_since(vault, lost.held)}
     gone = () if vault.progress.rebuilding else tuple(intake.edit(p, known[p]) for p in removed)
@@ -175,7 +183,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
         anchoring.advance_others(vault)
     if unread or skipped or removed:
         _settle_copies(vault)
-    return Pass(len(present), len(unread), len(removed), len(skipped), len(lost.held))
+    return Pass(seen, len(unread), len(removed), len(skipped), len(lost.held))
 
 
 def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterable[Item]:
@@ -189,9 +197,8 @@ def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterable[Item]:
 
 
 def _with_pauses(items: Iterable[Item]) -> Iterator[Item]:
-    for count, item in enumerate(items):
-        if count % _TURN == 0:
-            time.sleep(_TURN_SECONDS)
+    for item in items:
+        time.sleep(_TURN_SECONDS)
         yield item
 
 

@@ -115,7 +115,7 @@ class OSDisk:
         return os.listdir(folder)  # noqa: PTH208  # iterdir makes a Path of each name
 
     def scan(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-        with os.scandir(folder) as entries:
+        with _to_scan(folder) as place, os.scandir(place) as entries:
             for entry in entries:
                 try:
                     seen = entry.stat(follow_symlinks=False)
@@ -281,6 +281,23 @@ def _regular(descriptor: int) -> os.stat_result:
     if not stat.S_ISREG(seen.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
     return seen
+
+
+@contextlib.contextmanager
+def _to_scan(folder: Path) -> Iterator[Path | int]:
+    """Yield what to list a folder by, so that its entries are looked at there and nowhere else.
+
+    From an open folder the system needn't find the way to it for each entry, and the way doesn't
+    lead elsewhere when somebody puts a symlink in its place.
+    """
+    if os.scandir not in os.supports_fd:
+        yield folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | _CLOSE)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from keepm.store.disk import failed, reporting
 from keepm.store.paths import is_portable
 from keepm.store.root import Root
 
+_STRETCH = 64  # entries
+_WENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})  # a folder, or something else came
 _OF_OTHER_PROGRAMS = frozenset({"node_modules"})  # dot folders are skipped by their dot
 
 
@@ -41,12 +44,32 @@ class Skipped:
     reason: str
 
 
-def walk(
-    root: Root, *, expect_memory: bool, judged: Collection[str] = ()
-) -> Iterator[FileState | Skipped]:
+class Stretch(NamedTuple):
+    """Some entries of a folder: the files that are as they were known, and all else.
+
+    What is known are paths with sizes and modification times (ns).
+    """
+
+    known: list[tuple[str, int, int]]
+    files: list[FileState]
+    skipped: Sequence[Skipped] = ()
+
+
+def walk(root: Root, *, expect_memory: bool) -> Iterator[FileState | Skipped]:
     """Yield every file that may be a document, in no order; symlinks are never followed.
 
-    `judged` are paths whose names were found to be right before.
+    Raises: as `stretches`.
+    """
+    parts = stretches(root, expect_memory=expect_memory, known=frozenset())
+    return itertools.chain.from_iterable(itertools.chain(p.files, p.skipped) for p in parts)
+
+
+def stretches(
+    root: Root, *, expect_memory: bool, known: Set[tuple[str, int, int]]
+) -> Iterator[Stretch]:
+    """Yield what `walk` does, some entries at a time; of most files nothing has to be said.
+
+    `known` are the path, size and modification time (ns) of files that were read before.
 
     Raises:
         RootUnavailable: `expect_memory`, and there is no `Memory` folder (an unmounted disk):
@@ -59,7 +82,7 @@ def walk(
         if expect_memory:
             raise RootUnavailable(f"the vault's {layout.MEMORY} folder is not there")
         return iter(())
-    return _walk(root, judged)
+    return _walk(root, known)
 
 
 def folders(root: Root) -> list[str]:
@@ -72,7 +95,7 @@ def folders(root: Root) -> list[str]:
     for folder in found:  # it grows on the way
         try:
             entries = [
-                _entry(folder, name, seen, ())
+                _entry(folder, name, seen)
                 for name, seen in root.disk.scan(root.paths.root / folder)
             ]
         except OSError:
@@ -162,49 +185,76 @@ def is_taken(root: Root, path: str) -> bool:
     return there or is_evicted(root, path)
 
 
-def _walk(root: Root, judged: Collection[str]) -> Iterator[FileState | Skipped]:
+def _walk(root: Root, known: Set[tuple[str, int, int]]) -> Iterator[Stretch]:
     waiting: list[str] = []
     for folder in layout.SEARCHED_FOLDERS:
         flaw = _leads_away(root, folder)
         if flaw is None:
             waiting.append(folder)
         elif flaw != "absent":
-            yield Skipped(folder, flaw)
+            yield Stretch([], [], [Skipped(folder, flaw)])
     while waiting:
-        folder = waiting.pop()
-        found: list[FileState | Skipped] = []
-        try:
-            for name, seen in root.disk.scan(root.paths.root / folder):
-                entry = _entry(folder, name, seen, judged)
-                if isinstance(entry, str):
-                    waiting.append(entry)
-                elif entry is not None:
-                    found.append(entry)
-        except FileNotFoundError:
-            continue  # it went while we walked
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EPERM):
-                raise failed(folder, error) from error
-            found.append(Skipped(folder, "unreadable"))
-        yield from _present(found)
+        yield from _folder(root, waiting.pop(), known, waiting)
 
 
-def _present(found: list[FileState | Skipped]) -> Iterable[FileState | Skipped]:
-    """Leave out a placeholder whose file has just come back beside it."""
-    if not any(isinstance(each, Skipped) for each in found):
-        return found
-    files = {each.path for each in found if isinstance(each, FileState)}
-    return [each for each in found if isinstance(each, FileState) or each.path not in files]
+def _folder(
+    root: Root, folder: str, known: Set[tuple[str, int, int]], waiting: list[str]
+) -> Iterator[Stretch]:
+    """Yield what is in one folder; the folders in it are added to those that wait."""
+    met: list[Stretch] = []
+    skipped: list[Skipped] = []
+    try:
+        entries = root.disk.scan(root.paths.root / folder)
+        while some := list(itertools.islice(entries, _STRETCH)):
+            met.append(_stretch(folder, some, known, waiting, skipped))
+            yield met[-1]
+    except OSError as error:
+        if error.errno in _WENT:
+            return  # while we walked
+        if error.errno not in (errno.EACCES, errno.EPERM):
+            raise failed(folder, error) from error
+        skipped.append(Skipped(folder, "unreadable"))
+    if skipped:
+        # A placeholder says nothing when its file has just come back beside it.
+        here = {path for part in met for path, *_ in (*part.known, *part.files)}
+        yield Stretch([], [], [each for each in skipped if each.path not in here])
 
 
-def _entry(
-    folder: str, name: str, seen: os.stat_result, judged: Collection[str]
-) -> FileState | Skipped | str | None:
+def _stretch(
+    folder: str,
+    entries: Iterable[tuple[str, os.stat_result]],
+    known: Set[tuple[str, int, int]],
+    waiting: list[str],
+    skipped: list[Skipped],
+) -> Stretch:
+    same: list[tuple[str, int, int]] = []
+    files: list[FileState] = []
+    for name, seen in entries:
+        stamp = (f"{folder}/{name}", seen.st_size, seen.st_mtime_ns)
+        if stamp in known and _is_served(seen):
+            same.append(stamp)
+            continue
+        entry = _entry(folder, name, seen)
+        if isinstance(entry, FileState):
+            files.append(entry)
+        elif isinstance(entry, Skipped):
+            skipped.append(entry)
+        elif entry is not None:
+            waiting.append(entry)
+    return Stretch(same, files)
+
+
+def _is_served(seen: os.stat_result) -> bool:
+    """Tell whether this is a regular file whose bytes are here."""
+    if marks.MARKED and (marks.kind(seen) != stat.S_IFREG or marks.is_evicted(seen)):
+        return False
+    return stat.S_ISREG(seen.st_mode)
+
+
+def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped | str | None:
     """Judge one entry: a file, something skipped, a folder to walk (its path), or nothing."""
     path = f"{folder}/{name}"
     kind = marks.kind(seen)
-    if kind == stat.S_IFREG and path in judged:
-        return _state(path, seen)
     if name[0] == ".":
         return _placeholder(folder, name)
     if name in _OF_OTHER_PROGRAMS or copies.is_temporary(name):

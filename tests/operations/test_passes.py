@@ -56,6 +56,21 @@ def test_an_edit_behind_a_proven_stamp_is_met_by_the_deep_pass(
     assert status.status(vault).last_checksum_scan == vault.now()
 
 
+def test_an_empty_file_without_a_time_takes_the_place_of_what_was_left_out(
+    vault: Vault, machine: Machine
+) -> None:
+    """What the index remembers of a file that it never looked at are zeros, and prove nothing."""
+    link = machine.root / HERE / "note.md"
+    machine.put(f"{HERE}/other.md", "---\nname: other\n---\ntext\n")
+    link.symlink_to("other.md")
+    look(vault)
+    link.unlink()
+    link.write_bytes(b"")
+    os.utime(link, ns=(0, 0))
+    look(vault)
+    assert writing.files(vault.database)[f"{HERE}/note.md"].reason is None
+
+
 def test_touching_files_writes_no_document_again(vault: Vault, machine: Machine) -> None:
     """Case 32, step 4."""
     for number in range(200):

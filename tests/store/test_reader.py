@@ -11,6 +11,7 @@ import pytest
 
 from keepm.errors import InvalidIdentifier, LimitExceeded, NotFound, RootUnavailable, StorageFailed
 from keepm.store import reader
+from keepm.store.disk import OSDisk
 from keepm.store.paths import VaultPaths
 from keepm.store.reader import FileState, Skipped
 from keepm.store.transaction import Root
@@ -49,16 +50,60 @@ def test_a_cycle_a_pipe_and_their_like_are_skipped_with_reasons(real: Root) -> N
     }
 
 
-def test_a_name_judged_before_says_nothing_of_what_lies_there_now(real: Root) -> None:
+def test_a_stamp_known_before_says_nothing_of_what_lies_there_now(real: Root) -> None:
     base = real.paths.memory / "global"
     (base / "a.md").write_text("# A\n")
     (base / "b.md").symlink_to("a.md")
     (base / "c.md").mkdir()
-    judged = {f"Memory/global/{name}.md" for name in "abcd"}
+    seen = {name: (base / f"{name}.md").lstat() for name in "abc"}
+    known = {
+        (f"Memory/global/{name}.md", each.st_size, each.st_mtime_ns) for name, each in seen.items()
+    }
 
-    found = list(reader.walk(real, expect_memory=True, judged=judged))
-    assert found == list(reader.walk(real, expect_memory=True))
-    assert {type(each) for each in found} == {FileState, Skipped}
+    found = list(reader.stretches(real, expect_memory=True, known=known))
+    file = ("Memory/global/a.md", seen["a"].st_size, seen["a"].st_mtime_ns)
+    assert [each for part in found for each in part.known] == [file]
+    assert [each for part in found for each in part.files] == []
+    assert {(each.path, each.reason) for part in found for each in part.skipped} == {
+        ("Memory/global/b.md", "symlink"),
+        ("Memory/global/c.md", "folder"),
+    }
+
+
+def test_a_known_file_is_not_hidden_by_a_placeholder_beside_it(real: Root) -> None:
+    base = real.paths.memory / "global"
+    for number in range(200):  # several stretches
+        (base / f"n{number}.md").write_text("x")
+        (base / f".n{number}.md.icloud").write_text("x")
+    files = {
+        (each.path, each.size, each.mtime_ns)
+        for each in reader.walk(real, expect_memory=True)
+        if isinstance(each, FileState)
+    }
+    assert len(files) == 200
+    for known in (files, set(list(files)[:77])):
+        found = list(reader.stretches(real, expect_memory=True, known=known))
+        assert {each for part in found for each in part.known} == known
+        assert {each[:3] for part in found for each in part.files} == files - known
+        assert [each for part in found for each in part.skipped] == []
+
+
+def test_a_folder_that_gives_way_to_a_symlink_is_not_followed(real: Root, tmp_path: Path) -> None:
+    """Between the look at it and the listing of what is in it."""
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "secret.md").write_text("x")
+    inner = real.paths.memory / "global" / "inner"
+    inner.mkdir()
+
+    class Swapping(OSDisk):
+        def scan(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+            if folder == inner and not inner.is_symlink():
+                inner.rmdir()
+                inner.symlink_to(tmp_path / "away")
+            return super().scan(folder)
+
+    swapping = Root(real.paths, Swapping(), "writer-1")
+    assert list(reader.walk(swapping, expect_memory=True)) == []
 
 
 def test_documents_are_found_in_every_place_and_spelling(real: Root) -> None:
