@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 
 from keepm.index import frequencies, rows, stopwords
 from keepm.index.analysis import normalised
@@ -21,7 +22,8 @@ _LONGEST = 8  # characters of a run: longer ones are sentences, and rarely missp
 _LEAST = 4  # characters that a note has in one piece, where a run has so many: three are chance
 _MOST_WORDS = 3  # of a query
 _EACH = 3  # suggestions for a word
-_MOST_PAIRS = 2000  # that begin as a pair of the query does
+_MOST_PLACES = 6  # of a query where a character is doubted
+_MOST_PAIRS = 1000  # that begin as a pair of the query does
 _MOST_NOTES = 8  # that are looked at for a suggestion
 
 
@@ -38,7 +40,7 @@ def suggest(
     """
     found: dict[str, None] = {}
     words = 0
-    for run, place in _doubtful(connection, text, visibility):
+    for run, place in islice(_doubtful(connection, text, visibility), _MOST_PLACES):
         likely = _between(connection, run, place, visibility)
         written = {
             word: None
