@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from keepm.cli import flags, output
+from keepm.cli import flags, output, owner
 from keepm.errors import ConfigurationError
 from keepm.operations import recording, sync
 from keepm.operations.vault import Vault, open_vault
@@ -19,6 +19,7 @@ def vault(args: argparse.Namespace, *, look: bool = True) -> Iterator[Vault]:
     """Open the vault, look at its files once unless told not to, and close it at the end.
 
     Raises:
+        ApprovalRequired: another project, or every one, is asked for from an agent's shell.
         ConfigurationError: there is no vault yet.
         RootUnavailable: it can't be seen now.
     """
@@ -28,9 +29,9 @@ def vault(args: argparse.Namespace, *, look: bool = True) -> Iterator[Vault]:
             f"there is no vault in {chosen.root}",
             hint="Run `keepm setup` to make one, or give another folder with --root.",
         )
-    opened = open_vault(
-        chosen, everything=getattr(args, "all", False), project_id=getattr(args, "project", None)
-    )
+    project_id, everything = getattr(args, "project", None), getattr(args, "all", False)
+    owner.require_own_view(chosen, project_id=project_id, everything=everything)
+    opened = open_vault(chosen, everything=everything, project_id=project_id)
     try:
         first = opened.database.get_meta("filled") is None
         if first:

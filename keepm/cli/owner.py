@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from keepm.config import shells
+from keepm.config import Settings, shells
 from keepm.errors import ApprovalRequired
+from keepm.model import identity
 from keepm.model.approval import Channel
+from keepm.operations import projects, recognition
 from keepm.operations.vault import Caller
 
 
@@ -35,6 +37,30 @@ def require_own_shell() -> None:
             hint="Run it in a terminal that you opened yourself.",
             details={"host": shell.host, "variable": shell.variable},
         )
+
+
+def require_own_view(settings: Settings, *, project_id: str | None, everything: bool) -> None:
+    """Let a command see, or become, this folder's project; any other is for the owner alone.
+
+    Raises:
+        ApprovalRequired: a coding agent's host started this shell.
+    """
+    foreign = project_id is not None and project_id != projects.resolve(settings).project_id
+    if everything or foreign:
+        require_own_shell()
+
+
+def require_own_project(settings: Settings, project_id: str) -> None:
+    """Let a folder become a new project; to join it to one that is known is for the owner alone.
+
+    Raises:
+        ApprovalRequired: a coding agent's host started this shell.
+    """
+    if project_id == projects.resolve(settings).project_id:
+        return
+    known = (*recognition.ids(settings.projects), *projects.in_vault(settings.root))
+    if identity.file_key(project_id) in {identity.file_key(each) for each in known}:
+        require_own_shell()
 
 
 def deciding(*, as_owner: bool) -> Caller:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from keepm.cli import flags, output
+from keepm.cli import flags, output, owner
 from keepm.config import ProjectEntry, Settings
 from keepm.errors import ConfirmationRequired
 from keepm.operations import projects
@@ -97,6 +97,7 @@ def _bind(args: argparse.Namespace, settings: Settings) -> None:
                 details={"project_id": offer.project_id, "source": offer.source},
             )
         chosen = offer.project_id
+    owner.require_own_project(settings, chosen)
     entry = projects.bind(settings, chosen)
     output.emit(
         args,

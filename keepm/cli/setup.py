@@ -18,7 +18,7 @@ from keepm.agents.launching import Candidate
 from keepm.agents.merging import Program
 from keepm.agents.onboarding import Wish
 from keepm.agents.report import Report
-from keepm.cli import output
+from keepm.cli import output, owner
 from keepm.config import Settings
 from keepm.errors import ConfigurationError
 from keepm.model import identity
@@ -101,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
     # Before anything is started or installed: a file that can't be changed ends it here, and so
     # does the owner's no.
     if wish is not None:
+        owner.require_own_project(settings, wish.project_id)
         plan = onboarding.prepare(wish, environ)
     if wish is None or (asks and not _confirmed(plan.changes, wish.settings.language)):
         output.say("keepm: nothing was changed")

@@ -11,7 +11,7 @@ from keepm.model.proposal import TargetAction
 from keepm.operations import inbox, memories
 from keepm.operations.inbox import Suggestion
 from keepm.operations.vault import Vault
-from tests.cli.support import CommandLine
+from tests.cli.support import MARKS, CommandLine
 from tests.operations.support import AGENT, claim
 
 BROKEN = b"---\nname: [a\n---\nwords about a \x1b[31mred\xe2\x80\xae lantern\n"
@@ -173,3 +173,24 @@ def test_an_empty_list_has_no_line(
 ) -> None:
     """A script that counts lines counts none; what it means stands on stderr."""
     assert keepm.run(*words) == (0, "")
+
+
+@pytest.mark.parametrize("words", [("--all",), ("--project", "gadgets"), ("--project", "none")])
+@pytest.mark.parametrize(
+    "command", [("search", "lantern"), ("read", "sound"), ("history", "sound")]
+)
+def test_an_agents_shell_sees_no_other_project(
+    vault: Vault,
+    keepm: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    words: tuple[str, ...],
+) -> None:
+    note(vault, "sound")
+    monkeypatch.setenv(MARKS[0], "1")
+
+    refused = keepm.json(*command, *words, code=2)
+
+    assert refused["error"]["code"] == "approval_required"
+    assert keepm.run(*command)[0] == 0
+    assert keepm.run(*command, "--project", "widgets")[0] == 0

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from keepm.cli import project as command
-from keepm.errors import ConfirmationRequired
+from keepm.errors import ApprovalRequired, ConfirmationRequired
+from tests.cli.support import MARKS
 from tests.operations import git
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR"):
+    for name in ("KEEPM_ROOT", "KEEPM_PROJECT_DIR", "CLAUDE_PROJECT_DIR", *MARKS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KEEPM_CONFIG", str(tmp_path / "config.toml"))
@@ -94,3 +95,17 @@ def test_the_text_says_the_next_step(home: Path, capsys: pytest.CaptureFixture[s
     run(git.repository(home / "a"), "show")
 
     assert "keepm project bind" in capsys.readouterr().out
+
+
+def test_in_an_agents_shell_a_folder_joins_no_project_that_is_known(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = git.repository(home / "a"), git.repository(home / "b")
+    assert run(a, "bind", "widgets") == 0
+    monkeypatch.setenv(MARKS[0], "1")
+
+    for name in ("widgets", "Widgets"):
+        with pytest.raises(ApprovalRequired):
+            run(b, "bind", name)
+    assert run(a, "bind", "widgets") == 0
+    assert run(b, "bind", "gadgets") == 0

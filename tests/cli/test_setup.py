@@ -247,6 +247,20 @@ def test_in_an_agents_shell_the_minimum_of_approval_is_not_asked(
     assert (said.hooks, said.chosen) == (False, {})
 
 
+def test_in_an_agents_shell_setup_joins_no_project_that_is_known(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    projects.bind(config.load({"project_dir": str(other)}), "secret")
+    monkeypatch.setenv(MARKS[0], "1")
+    before = tree(tmp_path)
+
+    assert run("--yes", "--agent", "codex", "--project-id", "secret") == 2
+    assert "terminal that you opened yourself" in capsys.readouterr().err
+    assert tree(tmp_path) == before
+
+
 def test_everything_can_be_answered_otherwise(top: Path, home: Path) -> None:
     erase = "\x15"
     said = answers(
