@@ -13,7 +13,7 @@ from keepm.model.handoff import Handoff, HandoffEdit, HandoffStatus
 from keepm.model.layout import Shelf
 from keepm.model.memory import Scope
 from keepm.operations import identifying, reading
-from keepm.operations.mutation import Desk, Plan, draft, mutate
+from keepm.operations.mutation import Desk, Plan, Receipt, draft, mutate
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import ChangeSet, Create, Move, Replace
 from keepm.tokens import WriteProof
@@ -69,10 +69,7 @@ def create(vault: Vault, caller: Caller, fields: HandoffEdit) -> HandoffWritten:
             ),
         )
 
-    receipt = mutate(vault, caller, plan)
-    return _written(
-        vault, identifying.as_handoff(receipt.document(handoff_id)), receipt.index_current
-    )
+    return _written(vault, mutate(vault, caller, plan))
 
 
 def read(vault: Vault, identifier: str | None = None) -> HandoffReading:
@@ -103,13 +100,10 @@ def update(
         WrongState: it was completed.
         InvalidInput: a field is wrong, or the edit changes nothing.
     """
-    handoff_id = ""
 
     def plan(desk: Desk) -> Plan:
-        nonlocal handoff_id
         document = desk.handoff(identifier, proof)
         old = document.content
-        handoff_id = old.id
         rules.require_active(old)
         new = _normal(rules.apply(old, edit))
         if new == old:
@@ -129,10 +123,7 @@ def update(
             (proof,),
         )
 
-    receipt = mutate(vault, caller, plan)
-    return _written(
-        vault, identifying.as_handoff(receipt.document(handoff_id)), receipt.index_current
-    )
+    return _written(vault, mutate(vault, caller, plan))
 
 
 def complete(
@@ -144,13 +135,10 @@ def complete(
         NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
         WrongState: it was completed already.
     """
-    handoff_id = ""
 
     def plan(desk: Desk) -> Plan:
-        nonlocal handoff_id
         document = desk.handoff(identifier, proof)
         old = document.content
-        handoff_id = old.id
         rules.require_active(old)
         done = replace(old, status=HandoffStatus.COMPLETED, updated=desk.at)
         return Plan(
@@ -165,10 +153,7 @@ def complete(
             (proof,),
         )
 
-    receipt = mutate(vault, caller, plan)
-    return _written(
-        vault, identifying.as_handoff(receipt.document(handoff_id)), receipt.index_current
-    )
+    return _written(vault, mutate(vault, caller, plan))
 
 
 def _filed_away(desk: Desk, document: Document[Handoff], done: Handoff) -> Move:
@@ -206,6 +191,7 @@ def _check_size(vault: Vault, data: bytes) -> None:
     )
 
 
-def _written(vault: Vault, document: Document[Handoff], index_current: bool) -> HandoffWritten:
+def _written(vault: Vault, receipt: Receipt) -> HandoffWritten:
+    document = identifying.as_handoff(receipt.subject)
     token = vault.tokens.issue(document.content.id, document.checksum)
-    return HandoffWritten(document, token, index_current)
+    return HandoffWritten(document, token, receipt.index_current)

@@ -23,7 +23,7 @@ from keepm.operations import (
     verdicts,
     withheld,
 )
-from keepm.operations.mutation import Desk, Plan, draft, mutate
+from keepm.operations.mutation import Desk, Plan, Receipt, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Alike, Surroundings
 from keepm.operations.vault import Caller, Vault
@@ -144,10 +144,7 @@ def propose(vault: Vault, caller: Caller, suggestion: Suggestion) -> ProposalWri
         return ProposalWritten(
             same, vault.tokens.issue(same.content.id, same.checksum), created=False
         )
-    written = _written(
-        vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
-    )
-    return replace(written, similar=similar)
+    return replace(_written(vault, receipt), similar=similar)
 
 
 def read(vault: Vault, identifier: str, *, max_chars: int) -> ProposalReading:
@@ -184,13 +181,10 @@ def update(
         TooSimilar: with the edit it is a near-duplicate, and no person confirmed that.
         RejectedBefore: a person rejected what it would say.
     """
-    proposal_id = ""
 
     def plan(desk: Desk) -> Plan:
-        nonlocal proposal_id
         document = desk.proposal(identifier, proof)
         old = document.content
-        proposal_id = old.id
         rules.require_pending(old, to="changed")
         claim = drafting.normal(memory.apply(old.claim, edit.claim))
         if claim.slot != old.claim.slot:
@@ -251,10 +245,7 @@ def update(
             (proof,),
         )
 
-    receipt = mutate(vault, caller, plan)
-    return _written(
-        vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
-    )
+    return _written(vault, mutate(vault, caller, plan))
 
 
 def reject(
@@ -275,12 +266,11 @@ def reject(
         NotFound, AmbiguousIdentifier, ChecksumMismatch, TokenInvalid, IncompleteRead.
         WrongState: it was promoted or rejected already.
     """
-    proposal_id, lasting = "", {}
+    lasting: dict[str, str] = {}
 
     def plan(desk: Desk) -> Plan:
-        nonlocal proposal_id, lasting
+        nonlocal lasting
         document = desk.proposal(identifier, proof)
-        proposal_id = document.content.id
         rules.require_pending(document.content, to="rejected")
         resolved = replace(
             document.content,
@@ -295,7 +285,7 @@ def reject(
             draft(
                 caller,
                 "reject",
-                object_id=proposal_id,
+                object_id=resolved.id,
                 object_kind="proposal",
                 scope=resolved.claim.scope,
                 approved=True,
@@ -305,10 +295,7 @@ def reject(
             (proof,),
         )
 
-    receipt = mutate(vault, caller, plan)
-    written = _written(
-        vault, identifying.as_proposal(receipt.document(proposal_id)), receipt.index_current
-    )
+    written = _written(vault, mutate(vault, caller, plan))
     return replace(written, remembered=bool(lasting))
 
 
@@ -393,6 +380,7 @@ def _token_to_discard(vault: Vault, document: Document[Damaged], part: Part) -> 
     return vault.tokens.issue(document.content.id, document.checksum)
 
 
-def _written(vault: Vault, document: Document[Proposal], index_current: bool) -> ProposalWritten:
+def _written(vault: Vault, receipt: Receipt) -> ProposalWritten:
+    document = identifying.as_proposal(receipt.subject)
     token = vault.tokens.issue(document.content.id, document.checksum)
-    return ProposalWritten(document, token, index_current=index_current)
+    return ProposalWritten(document, token, index_current=receipt.index_current)

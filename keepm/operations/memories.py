@@ -25,7 +25,7 @@ from keepm.operations import (
 )
 from keepm.operations.answers import Corrections
 from keepm.operations.freshness import Freshness
-from keepm.operations.mutation import Desk, Plan, draft, mutate
+from keepm.operations.mutation import Desk, Plan, Receipt, draft, mutate
 from keepm.operations.reading import Part
 from keepm.operations.sameness import Surroundings
 from keepm.operations.succession import Succession
@@ -167,9 +167,7 @@ def create(
             ),
         )
 
-    receipt = mutate(vault, caller, plan)
-    written = identifying.as_memory(receipt.document(note_id))
-    return _written(vault, written, index_current=receipt.index_current)
+    return _written(vault, mutate(vault, caller, plan))
 
 
 def update(
@@ -184,13 +182,10 @@ def update(
         RejectedBefore: a person rejected what it would say.
         WrongState, ApprovalRequired: of the note, or of one that comes under `supersedes`.
     """
-    note_id = ""
 
     def plan(desk: Desk) -> Plan:
-        nonlocal note_id
         document = desk.memory(identifier, proof)
         old = document.content
-        note_id = old.id
         taken = _relisted(desk, caller, old, edit)
         new = edited(desk, old, edit, supersedes=taken.winner.supersedes)
         for kind in (old.claim.kind, new.claim.kind):
@@ -210,9 +205,7 @@ def update(
             (proof,),
         )
 
-    receipt = mutate(vault, caller, plan)
-    written = identifying.as_memory(receipt.document(note_id))
-    return _written(vault, written, index_current=receipt.index_current)
+    return _written(vault, mutate(vault, caller, plan))
 
 
 def delete(vault: Vault, caller: Caller, identifier: str, proof: WriteProof) -> MemoryDeleted:
@@ -326,9 +319,10 @@ def linked_from(vault: Vault, note_id: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.name for row in rows if row.name))
 
 
-def _written(vault: Vault, document: Document[Memory], *, index_current: bool) -> MemoryWritten:
+def _written(vault: Vault, receipt: Receipt) -> MemoryWritten:
+    document = identifying.as_memory(receipt.subject)
     token = vault.tokens.issue(document.content.id, document.checksum)
-    return MemoryWritten(document, token, index_current)
+    return MemoryWritten(document, token, receipt.index_current)
 
 
 def _damaged(document: object) -> Document[Damaged]:

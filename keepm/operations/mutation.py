@@ -59,6 +59,11 @@ class Receipt:
     changes: ChangeSet
     index_current: bool = True
 
+    @property
+    def subject(self) -> AnyDocument:
+        """The document that the event is about, as this change wrote it."""
+        return self.document(self.event.object_id)
+
     def document(self, document_id: str) -> AnyDocument:
         """Return the new version of a document this change wrote."""
         for change in self.changes.changes:

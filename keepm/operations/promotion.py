@@ -61,10 +61,10 @@ def promote(
         RejectedBefore: a person rejected the claim.
         InvalidInput: the claim no longer fits the rules.
     """
-    memory_id = proposal_id = ""
+    proposal_id = ""
 
     def plan(desk: Desk) -> Plan:
-        nonlocal memory_id, proposal_id
+        nonlocal proposal_id
         document = desk.proposal(identifier, proof)
         proposal = document.content
         proposal_id = proposal.id
@@ -114,7 +114,7 @@ def promote(
         )
 
     receipt = mutate(vault, caller, plan)
-    note = identifying.as_memory(receipt.document(memory_id))
+    note = identifying.as_memory(receipt.subject)
     return Promoted(
         memory=note,
         token=vault.tokens.issue(note.content.id, note.checksum),

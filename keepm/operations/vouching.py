@@ -82,7 +82,7 @@ def confirm(vault: Vault, caller: Caller, review: NoteReview) -> Document[Memory
             (shown,),
         )
 
-    return identifying.as_memory(mutate(vault, caller, plan).document(note_id))
+    return identifying.as_memory(mutate(vault, caller, plan).subject)
 
 
 def discard(vault: Vault, caller: Caller, review: NoteReview) -> memories.MemoryDeleted:
