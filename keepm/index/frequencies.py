@@ -79,13 +79,27 @@ def of(
 ) -> dict[str, int]:
     """Return in how many visible notes each of these terms stands; other terms are left out."""
     seen, values = rows.visible("scope", visibility)
+    return _sums(connection, terms, seen, values)
+
+
+def everywhere(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """Return in how many notes of the whole vault each of these terms stands, if in any.
+
+    For scores alone, never for what is found or said.
+    """
+    return _sums(connection, terms, "1", [])
+
+
+def _sums(
+    connection: sqlite3.Connection, terms: Iterable[str], condition: str, values: rows.Parameters
+) -> dict[str, int]:
     wanted = sorted(set(terms))
     found: dict[str, int] = {}
     for start in range(0, len(wanted), _AT_ONCE):
         among, more = rows.one_of("term", wanted[start : start + _AT_ONCE])
         for term, count in connection.execute(
             f"SELECT term, sum(notes) FROM frequencies"  # noqa: S608
-            f" WHERE {among} AND {seen} GROUP BY term",
+            f" WHERE {among} AND {condition} GROUP BY term",
             [*more, *values],
         ):
             found[term] = count

@@ -1,7 +1,7 @@
 """Where the terms of a query stand in a raw text, without taking the whole text apart. Pure.
 
 A word begins as its stem does, or nearly so, and a pair of characters stands in a text as it is:
-so the text is searched for beginnings, and only the pieces around them are analysed. Pieces with
+so the text is searched for both, and only the pieces around beginnings are analysed. Pieces with
 characters that analysis may turn into others are analysed wherever they stand.
 """
 
@@ -31,11 +31,12 @@ class Sought:
 
     def __init__(self, terms: Set[str]) -> None:
         self._terms = frozenset(terms)
+        self._runs = tuple(term for term in terms if _PLAIN_RUN.fullmatch(term))
         self._beginnings = tuple({each for term in terms for each in _beginnings(term)})
         self._known: dict[str, tuple[tuple[int, str], ...]] = {}
 
     def places(self, text: str) -> list[tuple[int, str]]:
-        """Return where the terms stand in a raw text, in its order."""
+        """Return where the terms stand in a raw text, in its order, none twice in one place."""
         found: list[tuple[int, str]] = []
         end = 0
         for position in sorted(self._hints(text)):
@@ -47,10 +48,13 @@ class Sought:
             if inside is None:
                 inside = self._known[piece] = _wanted_in(piece, self._terms)
             found += [(start + n, term) for n, term in inside]
-        return found
+        if text.isascii():
+            return found
+        found += self._in_runs(text)
+        return sorted(dict.fromkeys(found), key=lambda place: place[0])
 
     def _hints(self, text: str) -> Iterator[int]:
-        """Yield positions within every piece that may hold a term, and within some others."""
+        """Yield positions within every word that may hold a term, and within some other pieces."""
         lowered = _lowered(text)
         for beginning in self._beginnings:
             position = lowered.find(beginning)
@@ -60,6 +64,16 @@ class Sought:
                 position = lowered.find(beginning, position + 1)
         odd = _ODD_ASCII if text.isascii() else _ODD
         yield from (found.start() for found in odd.finditer(text))
+
+    def _in_runs(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield where pairs of common characters stand; single ones are terms at a run's end."""
+        for term in self._runs:
+            position = text.find(term)
+            while position >= 0:
+                after = position + len(term)
+                if len(term) == 2 or not (after < len(text) and is_run(text[after])):
+                    yield position, term
+                position = text.find(term, position + 1)
 
 
 def _lowered(text: str) -> str:
@@ -80,10 +94,7 @@ def _begins_word(text: str, position: int) -> bool:
 def _beginnings(term: str) -> Iterator[str]:
     """Yield beginnings of which every word of plain letters with this term has one."""
     if not term.isascii():
-        # Other scripts' words hold odd characters, wherever they stand.
-        if _PLAIN_RUN.fullmatch(term):
-            yield term
-        return
+        return  # words of other scripts hold odd characters, wherever they stand
     beginning = term.split("/", 1)[0] or term  # slashes may be doubled, or backslashes, in a text
     if term.isalpha():
         # What stemming puts in a word's place: e, i, and `ble` for `bil`.
@@ -132,4 +143,4 @@ def _wanted_in(piece: str, wanted: Set[str]) -> tuple[tuple[int, str], ...]:
         return ()
     # The terms of a run are its pairs, one for each character.
     step = 1 if is_run(piece) else 0
-    return tuple((n * step, term) for n, term in enumerate(terms) if term in wanted)
+    return tuple(dict.fromkeys((n * step, term) for n, term in enumerate(terms) if term in wanted))

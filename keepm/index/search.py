@@ -9,7 +9,7 @@ notes, withheld notes, proposals and handoffs are never seen.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,8 +19,10 @@ from keepm.index.analysis import Term, query_terms
 from keepm.index.connection import kept
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
-from keepm.index.hits import WEIGHTS, Hit, Place
+from keepm.index.hits import Hit, Place
+from keepm.index.ranking import Phrase, Ranking, Scored
 from keepm.index.rows import Parameters
+from keepm.index.stretches import Ranges
 from keepm.model import identity
 from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language, Status, Visibility
@@ -32,7 +34,6 @@ _MOST_TERMS = 48
 _LEAD_ROWS = 4000
 _MOST_COMPLETING = 1000  # rows of frequencies that tell how common a beginning is
 _LOOKED_AT = 20  # so many of the best by BM25 are looked at for how much of the query they hold
-_UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _LITTLE = 3  # fewer hits than this call for help with the spelling
 
 
@@ -82,49 +83,44 @@ def search(db: Database, query: Query) -> SearchResult:
         frequencies = _frequencies(connection, terms, query.visibility)
         terms, frequencies = compounds.known(connection, terms, frequencies, text, query.visibility)
         terms = _completing(terms, frequencies)
-        match = _match(terms, frequencies, _beginnings(connection, terms, query.visibility))
+        beginnings = _beginnings(connection, terms, query.visibility)
         weights = coverage.weights(terms, frequencies, searched)
-        wanted = max(query.offset + query.limit - len(exact), _LOOKED_AT)
-        near, bounds = stretches.within(connection, "terms.rowid", query.visibility)
-        others = _lexical(
+        ranking = Ranking(
             connection,
-            match,
-            f"{near} AND {condition}",
-            [*bounds, *values],
-            without=exact,
-            limit=wanted,
+            _phrases(connection, frequencies, beginnings, searched),
+            coverage.Coverage(terms, weights),
+            stretches.ranges(connection, query.visibility),
         )
-        first = [*exact, *(number for number, _ in others.best[:_LOOKED_AT])]
-        shares = coverage.of_notes(connection, first, terms, weights)
-        others = _by_coverage(others, shares)
-        best = max(shares.values(), default=0.0)
-        little = not exact and bool(others.total) and best < WEAK_COVERAGE
+        others = ranking.found() - _unfit(connection, query, ranking.ranges, condition, values)
+        others.difference_update(exact)
+        wanted = query.offset + query.limit - len(exact)
+        best = ranking.best(others, wanted)
+        most = max((each.share for each in best[:_LOOKED_AT]), default=0.0)
+        little = not exact and bool(others) and most < WEAK_COVERAGE
         bands = dict.fromkeys(exact, hits.EXACT)
+        total = len(exact) + len(others)
         if little and searched <= characters.MOST_NOTES and (asked := characters.asked(text)):
             alike = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
-            held = _covered(_scores(connection, match, list(alike)), shares)
-            others = _beside(others, alike, held)
-            bands |= dict.fromkeys(alike.keys() - held.keys(), hits.CHARACTERS)
-        by_handle = _covered(_scores(connection, match, exact), shares)
-        ranked = [*((number, by_handle.get(number, 0.0)) for number in exact), *others.best]
-        page = ranked[query.offset : query.offset + query.limit]
-        top = max(others.top, *by_handle.values(), 0.0)
-        further = [number for number, _ in page if number not in shares]
-        shares |= coverage.of_notes(connection, further, terms, weights)
+            best = _beside(ranking.best(others, wanted + len(alike)), alike, ranking)
+            bands |= dict.fromkeys(alike.keys() - others, hits.CHARACTERS)
+            total += len(alike.keys() - others)
+        by_handle = {each.number: each for each in ranking.scored(exact)}
+        ranked = [*(by_handle[number] for number in exact), *best]
+        top = max((each.score for each in (*by_handle.values(), *best[:1])), default=0.0)
         places = [
             Place(
-                number,
-                bands.get(number, hits.LEXICAL),
-                score=100 * score / top if top else 0.0,
-                coverage=shares[number],
+                each.number,
+                bands.get(each.number, hits.LEXICAL),
+                score=100 * each.score / top if top else 0.0,
+                coverage=each.share,
             )
-            for number, score in page
+            for each in ranked[query.offset : query.offset + query.limit]
         ]
         shown = tuple(hits.show(connection, places, terms, weights, explain=query.explain))
-        total = len(exact) + others.total
         weak = bool(shown) and little
         meant: tuple[str, ...] = ()
         if not exact and not query.offset and (weak or total < _LITTLE):
+            near, bounds = stretches.within(connection, "terms.rowid", query.visibility)
             sight = spelling.Sight(f"{near} AND {condition}", [*bounds, *values], query.visibility)
             meant = spelling.suggest(connection, text, sight)
     return SearchResult(shown, total, searched, weak, bool(terms) or bool(exact), meant)
@@ -222,118 +218,72 @@ def _beginnings(
     }
 
 
-def _match(
-    terms: Sequence[Term], frequencies: Mapping[str, int], beginnings: Mapping[str, int]
-) -> str:
-    """Return the FTS5 expression for the terms, empty when nothing can be found.
+def _phrases(
+    connection: sqlite3.Connection,
+    frequencies: Mapping[str, int],
+    beginnings: Mapping[str, int],
+    searched: int,
+) -> tuple[Phrase, ...]:
+    """Return what is looked for, the rarest first, and require the rarest: common words only
+    rank, so that one of them doesn't make every note a candidate.
 
-    The one place where a user's text becomes FTS5 syntax: every token stands in quotes, and no
-    token holds one.
+    Rare is what few visible notes hold: which phrases are required, and so what is found, hangs
+    on no other project.
     """
-    known = {f'"{token}"': seen for token, seen in frequencies.items() if seen}
-    begun = {
-        f'"{beginning}"*': 0
+    known = [(seen, token, False) for token, seen in frequencies.items() if seen]
+    begun = [
+        (0, beginning, True)
         for beginning, count in beginnings.items()
         # A common beginning is dear to look up, and tells nothing where a whole word is known.
         if count <= _LEAD_ROWS or not known
-    }
-    return _expression({**known, **begun})
-
-
-def _expression(frequencies: Mapping[str, int]) -> str:
-    """Require the rarest phrases and let common ones only score, so that a common word doesn't
-    make every note a candidate.
-
-    Rare is what few visible notes hold: which phrases are required, and so what is found, hangs
-    on no other project. Required phrases stand twice in the expression; the common ones are
-    doubled to weigh the same.
-    """
-    rare: list[str] = []
+    ]
+    everywhere = index_frequencies.everywhere(connection, frequencies)
+    found: list[Phrase] = []
     rows_sum = 0
-    ordered = sorted(frequencies, key=lambda phrase: (frequencies[phrase], phrase))
-    for phrase in ordered:
-        rows_sum += frequencies[phrase]
-        if rare and frequencies[phrase] and rows_sum > _LEAD_ROWS:
-            break
-        rare.append(phrase)
-    common = ordered[len(rare) :]
-    if not common:
-        return " OR ".join(rare)
-    lead = " OR ".join(rare)
-    return f"({lead}) AND ({lead} OR {' OR '.join(p for p in common for _ in range(2))})"
+    for seen, text, begins in sorted([*begun, *known]):
+        rows_sum += seen
+        count = beginnings[text] if begins else everywhere[text]
+        rarity = coverage.rarity(beginnings[text] if begins else seen, searched)
+        required = not found or not seen or rows_sum <= _LEAD_ROWS
+        found.append(Phrase(text, begins, rarity, count, required))
+    return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """The best notes with their scores, best first; how many there are; the highest score."""
-
-    best: list[tuple[int, float]]
-    total: int
-    top: float
-
-
-def _lexical(
+def _unfit(
     connection: sqlite3.Connection,
-    match: str,
+    query: Query,
+    ranges: Ranges,
     condition: str,
     values: Parameters,
-    *,
-    without: Sequence[int],
-    limit: int,
-) -> _Ranked:
-    if not match:
-        return _Ranked([], 0, 0.0)
-    weights = ", ".join(map(str, WEIGHTS))
-    others = f" AND n.number NOT IN ({', '.join(map(str, without))})" if without else ""
-    found = connection.execute(
-        "WITH matching AS MATERIALIZED ("  # noqa: S608
-        f"SELECT terms.rowid AS number, bm25(terms, {weights}) AS score FROM terms"
-        # CROSS JOIN: the full text first, then its notes, whatever the planner thinks; and of the
-        # many that are looked at no more than the index tells.
-        " CROSS JOIN all_notes AS n INDEXED BY notes_in_sight ON n.number = terms.rowid"
-        f" WHERE terms MATCH ? AND {condition}{others})"
-        " SELECT number, score, (SELECT count(*) FROM matching)"
-        " FROM matching CROSS JOIN notes AS n USING (number)"
-        " WHERE score <= coalesce((SELECT score FROM matching ORDER BY score LIMIT 1 OFFSET ?), 1)"
-        " ORDER BY score, n.scope = '', n.name, n.path LIMIT ?",
-        [match, *values, limit - 1, limit],
-    ).fetchall()
-    if not found:
-        return _Ranked([], 0, 0.0)
-    best = [(number, -score) for number, score, _ in found]
-    return _Ranked(best, found[0][2], best[0][1])
+) -> Set[int]:
+    """Return which notes of the ranges don't fulfil what every note of the result must.
+
+    Few, unless the query asks for a kind or the like: then they aren't kept.
+    """
+
+    def look() -> frozenset[int]:
+        return frozenset(
+            number
+            for near in ([()] if ranges is None else ranges)
+            for (number,) in connection.execute(
+                "SELECT n.number FROM all_notes AS n INDEXED BY notes_in_sight"  # noqa: S608
+                f" WHERE {'n.number BETWEEN ? AND ?' if near else '1'}"
+                # A note without a kind isn't of that kind.
+                f" AND ({condition}) IS NOT TRUE",
+                [*near, *values],
+            )
+        )
+
+    if query.scope or query.kind or query.language or query.tags:
+        return look()
+    return kept(connection, ("unfit", query.visibility, query.statuses), look)
 
 
-def _by_coverage(found: _Ranked, shares: Mapping[int, float]) -> _Ranked:
-    """Order the notes that were looked at by their covered scores; the others stay behind them."""
-    scores = _covered(dict(found.best), shares)
-    best = sorted(scores.items(), key=lambda each: -each[1])  # stable: ties stay in their order
-    return _Ranked(best, found.total, best[0][1] if best else 0.0)
-
-
-def _beside(found: _Ranked, alike: Mapping[int, float], held: Mapping[int, float]) -> _Ranked:
+def _beside(best: Sequence[Scored], alike: Mapping[int, float], ranking: Ranking) -> list[Scored]:
     """Add notes that were found by single characters, with the scores of those among them that
     were found by words too, however far behind. Who was found both ways has both scores."""
-    both = {n: score + held.get(n, 0.0) for n, score in alike.items()}
-    near = {**both, **{n: s for n, s in found.best[:_LOOKED_AT] if n not in both}}
-    best = sorted(near.items(), key=lambda each: -each[1])  # stable, as above
-    behind = [each for each in found.best[_LOOKED_AT:] if each[0] not in both]
-    return _Ranked([*best, *behind], found.total + len(alike) - len(held), best[0][1])
-
-
-def _covered(scores: Mapping[int, float], shares: Mapping[int, float]) -> dict[int, float]:
-    """Let a score count by how much of the query the note holds."""
-    return {n: score * (_UNCOVERED + shares.get(n, 0.0)) for n, score in scores.items()}
-
-
-def _scores(connection: sqlite3.Connection, match: str, numbers: Sequence[int]) -> dict[int, float]:
-    """Return the lexical scores of notes that were found by their handle."""
-    if not match or not numbers:
-        return {}
-    weights = ", ".join(map(str, WEIGHTS))
-    found = connection.execute(
-        f"SELECT rowid, bm25(terms, {weights}) FROM terms"  # noqa: S608
-        f" WHERE terms MATCH ? AND rowid IN ({', '.join(map(str, numbers))})",
-        (match,),
-    )
-    return {number: -score for number, score in found}
+    held = {each.number: each for each in ranking.scored(alike)}
+    both = [held[n]._replace(score=score + held[n].score) for n, score in alike.items()]
+    near = [*both, *(each for each in best[:_LOOKED_AT] if each.number not in alike)]
+    behind = [each for each in best[_LOOKED_AT:] if each.number not in alike]
+    return [*sorted(near, key=lambda each: -each.score), *behind]  # stable: ties stay

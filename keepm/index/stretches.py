@@ -8,8 +8,10 @@ spares work: what may be seen is still `visibility`'s to say.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from keepm.index import visibility as sight
+from keepm.index.connection import kept
 from keepm.model.memory import Visibility
 
 STRETCH = 1 << 16
@@ -28,20 +30,44 @@ def next_number(connection: sqlite3.Connection, scope: str) -> int:
     return 0 if highest is None else (int(highest) // STRETCH + 1) * STRETCH
 
 
+Ranges = Sequence[tuple[int, int]] | None
+"""Numbers from and to, in their order, none of them twice; nothing where all are meant."""
+
+
+def ranges(connection: sqlite3.Connection, visibility: Visibility) -> Ranges:
+    """Return the numbers among which every note in sight lies, and few others."""
+    if visibility.everything:
+        return None
+    return kept(connection, ("ranges", visibility), lambda: _ranges(connection, visibility))
+
+
+def _ranges(connection: sqlite3.Connection, visibility: Visibility) -> list[tuple[int, int]]:
+    scopes = {"", visibility.project_id or ""}
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(each for scope in scopes if (each := _bounds(connection, scope))):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        else:
+            found.append((low, high))
+    return found
+
+
 def within(
     connection: sqlite3.Connection, column: str, visibility: Visibility
 ) -> tuple[str, sight.Parameters]:
-    """Return a condition on a note's number that holds for every note in sight, and few others."""
-    if visibility.everything:
+    """Return a condition on a note's number that holds for every note in sight, and few others.
+
+    For what is found by rare words: the full text itself takes one pair of bounds, so that what
+    lies between the ranges is walked through.
+    """
+    bounds = ranges(connection, visibility)
+    if bounds is None:
         return "1", []
-    scopes = {"", visibility.project_id or ""}
-    bounds = [each for scope in sorted(scopes) if (each := _bounds(connection, scope))]
     if not bounds:
         return "0", []
-    # The full text itself takes one pair of bounds; the signs keep the planner from asking it
-    # once for each of the others.
+    # The signs keep the planner from asking the full text once for each of the ranges.
     apart = " OR ".join([f"+{column} BETWEEN ? AND ?"] * len(bounds))
-    whole = min(low for low, _ in bounds), max(high for _, high in bounds)
+    whole = bounds[0][0], bounds[-1][1]
     values = [number for each in (whole, *bounds) for number in each]
     return f"{column} BETWEEN ? AND ? AND ({apart})", [*values]
 

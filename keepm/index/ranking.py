@@ -1,0 +1,246 @@
+"""Which of the many notes that hold a word of a query come first: BM25, times what they cover.
+
+Scoring a note takes a look at its text, so it is done for a block of notes at a time. Which notes
+make the first block is told by the lists of the full text alone: those that hold the most of the
+query, rare words counting more; among equals those that hold it in their names, then in their
+tags or descriptions, then by name. The score itself is the one of FTS5's `bm25`, which would walk
+through the lists of the whole vault for it: `frequencies` has counted them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, NamedTuple
+
+from keepm.index.connection import kept
+from keepm.index.coverage import Coverage
+from keepm.index.hits import FIELDS, WEIGHTS
+from keepm.index.stretches import Ranges
+
+BLOCK: Final = 32
+"""So many notes are scored at once; the order within a block is exact."""
+
+_MOST_WALKED = 4  # common phrases that tell notes of equal rank apart
+_UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
+_K1, _B = 1.2, 0.75  # as FTS5 has them
+_LEAST = 1e-6  # what holding a word counts that most notes hold, as FTS5 has it
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One thing to look for in the full text: a token, or a beginning of tokens."""
+
+    text: str
+    begins: bool
+    rarity: float  # what holding it counts, as `coverage` has it
+    everywhere: int  # how many notes of the whole vault hold it
+    required: bool  # a note is found by it; by others it is only ranked
+
+    @property
+    def match(self) -> str:
+        """The phrase in FTS5's syntax: no term holds a quote."""
+        return f'"{self.text}"*' if self.begins else f'"{self.text}"'
+
+
+class Scored(NamedTuple):
+    """A note's place: its score by words and coverage, and the share of the query it holds."""
+
+    number: int
+    score: float
+    share: float
+
+
+class Ranking:
+    """What is looked for in one query."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        phrases: Sequence[Phrase],
+        asked: Coverage,
+        ranges: Ranges,
+    ) -> None:
+        self.ranges = ranges
+        self._connection = connection
+        self._phrases = phrases
+        self._asked = asked
+        self._lists: dict[Phrase, list[int]] = {}
+
+    def found(self) -> set[int]:
+        """Return the numbers of the notes in the ranges that hold a required phrase."""
+        for phrase in self._phrases:
+            if phrase.required:
+                self._lists[phrase] = self._numbers(phrase.match)
+        return set(chain.from_iterable(self._lists.values()))
+
+    def best(self, numbers: Set[int], count: int) -> list[Scored]:
+        """Return the best of these notes, at least so many if there are, and one block."""
+        if len(numbers) <= BLOCK:
+            return self.scored(numbers)
+        most = max(-(-count // BLOCK), 1) * BLOCK
+        chosen = self._chosen(numbers, most)
+        found: list[Scored] = []
+        for start in range(0, len(chosen), BLOCK):
+            # What holds less of the query stands behind, whatever its score.
+            least = found[-1].score if found else math.inf
+            for each in self.scored(chosen[start : start + BLOCK]):
+                found.append(each._replace(score=min(each.score, least)))
+        return found
+
+    def _chosen(self, numbers: Set[int], most: int) -> list[int]:
+        """Return notes block by block; only which of them make a block is told, not their order."""
+        chosen: list[int] = []
+        for group in self._groups(numbers):
+            levels = self._told_apart(group) if _straddles(chosen, group) else [group]
+            for level in levels:
+                chosen += self._by_name(level) if _straddles(chosen, level) else level
+                if len(chosen) >= most:
+                    return chosen[:most]
+        return chosen
+
+    def _groups(self, numbers: Set[int]) -> list[list[int]]:
+        """Part notes by the phrases they hold; those that hold the most come first."""
+        held = dict.fromkeys(numbers, 0.0)
+        common = [phrase for phrase in self._phrases if not phrase.required]
+        for phrase in common[:_MOST_WALKED]:
+            self._lists[phrase] = self._numbers(f"{phrase.match} AND ({self._lead})")
+        for phrase, its in self._lists.items():
+            rarity = phrase.rarity
+            for number in its:
+                if number in held:
+                    held[number] += rarity
+        groups: dict[float, list[int]] = {}
+        for number, worth in held.items():
+            groups.setdefault(worth, []).append(number)
+        return [groups[worth] for worth in sorted(groups, reverse=True)]
+
+    @property
+    def _lead(self) -> str:
+        return " OR ".join(phrase.match for phrase in self._phrases if phrase.required)
+
+    def _told_apart(self, group: Sequence[int]) -> list[list[int]]:
+        """Part notes that hold the same phrases by where they hold them."""
+        in_name = set(self._numbers(f"{{name aliases}} : ({self._lead})"))
+        in_title = set(self._numbers(f"{{tags description}} : ({self._lead})"))
+        levels: list[list[int]] = [[], [], [], []]
+        for number in group:
+            levels[2 * (number not in in_name) + (number not in in_title)].append(number)
+        return levels
+
+    def _by_name(self, numbers: Sequence[int]) -> list[int]:
+        found = self._connection.execute(
+            "SELECT n.number FROM json_each(?) AS j CROSS JOIN all_notes AS n"
+            " ON n.number = j.value ORDER BY n.scope = '', n.name, n.path",
+            (json.dumps(numbers),),
+        )
+        return [number for (number,) in found]
+
+    def _numbers(self, match: str) -> list[int]:
+        """Return the notes in the ranges that the full text finds.
+
+        Each range is asked for by itself: the full text goes to where it begins, and doesn't walk
+        through what other projects hold of a common word.
+        """
+        if self.ranges is None:
+            found = self._connection.execute(_MATCHING, (match,))
+            return [number for (number,) in found]
+        return [
+            number
+            for low, high in self.ranges
+            for (number,) in self._connection.execute(_MATCHING_NEAR, (match, low, high))
+        ]
+
+    def scored(self, numbers: Collection[int]) -> list[Scored]:
+        """Return notes with their scores, the best first; ties by scope, name and path."""
+        if not numbers:
+            return []
+        vault = kept(self._connection, "vault", lambda: _vault(self._connection))
+        sought = [
+            (
+                phrase.text,
+                vault.inverse_frequency(phrase.everywhere),
+                f" {phrase.text}" if phrase.begins else f" {phrase.text} ",
+            )
+            for phrase in self._phrases
+        ]
+        shares: dict[tuple[str, ...], float] = {}
+        found: list[Scored] = []
+        for number, name, tags, description, text in self._connection.execute(
+            _TEXTS, (json.dumps(list(numbers)),)
+        ):
+            title = name + tags + description
+            # A blank stands behind every token, a second one behind every field, one before all.
+            length = text.count(" ") - text.count("  ") - 1
+            dampened = _K1 * (1 - _B + _B * length / vault.tokens)
+            score = 0.0
+            held: tuple[str, ...] = ()
+            for phrase, rarity, written in sought:
+                # A word twice running counts once: they share a blank.
+                often: float = text.count(written)
+                if often:
+                    held += (phrase,)
+                    if written in title:
+                        # Each counts once with the whole text, and what its field is worth beyond.
+                        often += (
+                            _NAME * name.count(written)
+                            + _TAGS * tags.count(written)
+                            + _DESCRIPTION * description.count(written)
+                        )
+                    score += rarity * often * (_K1 + 1) / (often + dampened)
+            share = shares.get(held)
+            if share is None:
+                share = shares[held] = self._asked.share(set(held))
+            found.append(Scored(number, score * (_UNCOVERED + share), share))
+        found.sort(key=lambda each: -each.score)
+        if len({each.score for each in found}) < len(found):
+            places = {n: place for place, n in enumerate(self._by_name([e.number for e in found]))}
+            found.sort(key=lambda each: (-each.score, places[each.number]))
+        return found
+
+
+_NAME, _TAGS, _DESCRIPTION = (WEIGHTS[FIELDS.index(n)] - 1 for n in ("name", "tags", "description"))
+_TEXTS = (  # of our own fields
+    "SELECT t.rowid, ' ' || t.name || ' ' || t.aliases || ' ', ' ' || t.tags || ' ',"  # noqa: S608
+    " ' ' || t.description || ' ', ' ' || "
+    + " || ".join(f"CASE t.{field} WHEN '' THEN '' ELSE t.{field} || '  ' END" for field in FIELDS)
+    + " FROM json_each(?) AS j CROSS JOIN terms AS t ON t.rowid = j.value"
+)
+_MATCHING = "SELECT rowid FROM terms WHERE terms MATCH ?"
+_MATCHING_NEAR = f"{_MATCHING} AND rowid BETWEEN ? AND ?"
+
+
+def _straddles(chosen: Sequence[int], more: Sequence[int]) -> bool:
+    """Tell whether notes don't fit into the block that those before them have begun."""
+    return len(chosen) % BLOCK + len(more) > BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class _Vault:
+    """What BM25 compares a note with: how many notes there are, and their tokens on average."""
+
+    notes: int
+    tokens: float
+
+    def inverse_frequency(self, count: int) -> float:
+        return max(math.log((self.notes - count + 0.5) / (count + 0.5)), _LEAST)
+
+
+def _vault(connection: sqlite3.Connection) -> _Vault:
+    """Return what FTS5 has on record: the number of rows, then each column's tokens."""
+    (block,) = connection.execute("SELECT block FROM terms_data WHERE id = 1").fetchone()
+    notes, *tokens = [*_varints(block), 0]
+    return _Vault(notes, sum(tokens) / notes if sum(tokens) else 1.0)
+
+
+def _varints(data: bytes) -> Iterator[int]:
+    value = 0
+    for byte in data:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield value
+            value = 0
