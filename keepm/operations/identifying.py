@@ -1,9 +1,12 @@
-"""From an identifier (an id, a name or an alias) to the one visible document it names."""
+"""From an identifier (an id, a name or an alias) to the one visible document it names.
+
+An event, and what stands by one (a verdict, a quarantine), is named by its id's beginning.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
@@ -27,6 +30,8 @@ from keepm.operations.vault import Vault
 
 LATEST = "latest"
 Row = TypeVar("Row", NoteRow, ProposalRow, HandoffRow)
+Known = TypeVar("Known")
+_SHORTEST_BEGINNING = 4
 
 
 def note(vault: Vault, identifier: str | None) -> NoteRow:
@@ -144,6 +149,25 @@ def any_path(vault: Vault, identifier: str | None) -> str:
         with contextlib.suppress(NotFound):
             return find(vault, text)
     raise withheld.not_found(vault, "memory", "nothing here has this id, name, alias or path")
+
+
+def by_beginning(
+    known: Iterable[Known], beginning: str, *, key: Callable[[Known], str], what: str, hint: str
+) -> Known:
+    """Return the one whose transaction's id begins so; `what` and `hint` are for the refusal.
+
+    Raises:
+        NotFound: none does, or fewer than four characters are given.
+        AmbiguousIdentifier: several do.
+    """
+    fitting = [each for each in known if key(each).startswith(beginning)]
+    if not fitting or len(beginning) < _SHORTEST_BEGINNING:
+        raise NotFound(f"there is no such {what}", hint=hint)
+    if len(fitting) > 1:
+        raise AmbiguousIdentifier(
+            f"{len(fitting)} {what}s begin so", hint="Give more of the transaction's id."
+        )
+    return fitting[0]
 
 
 def _meant(rows: list[Row], text: str, *, live: str) -> list[Row]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from keepm.errors import (
-    AmbiguousIdentifier,
     InvalidInput,
     MalformedDocument,
     NotFound,
@@ -27,7 +26,6 @@ from keepm.store.event import LedgerEvent
 
 RULE = "verdict"
 LIFT = "verdict_lift"
-_SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,13 @@ def lift(vault: Vault, caller: Caller, beginning: str) -> list[StandingVerdict]:
 
     def plan(desk: Desk) -> Plan:
         rows = _by_event(vault)
-        chosen = _chosen(rows, beginning.strip().lower())
+        chosen = identifying.by_beginning(
+            rows,
+            beginning.strip().lower(),
+            key=str,
+            what="verdict",
+            hint="`keepm verdict list` lists them.",
+        )
         first = rows[chosen][0]
         subjects = {row.subject for row in rows[chosen]}
         same = [
@@ -218,12 +222,3 @@ def _by_event(vault: Vault) -> dict[str, list[RulingRow]]:
             if vault.visibility.sees(Scope.from_key(row.scope)) and verdicts.counts(row):
                 found.setdefault(row.transaction_id, []).append(row)
     return found
-
-
-def _chosen(known: Iterable[str], beginning: str) -> str:
-    fitting = [each for each in known if each.startswith(beginning)]
-    if not fitting or len(beginning) < _SHORTEST:
-        raise NotFound("there is no such verdict", hint="`keepm verdict list` lists them.")
-    if len(fitting) > 1:
-        raise AmbiguousIdentifier(f"{len(fitting)} verdicts begin so", hint="Give more of the id.")
-    return fitting[0]

@@ -25,7 +25,7 @@ from keepm.model.approval import Channel
 from keepm.model.identity import slot_key
 from keepm.model.quarantine import RULING, Rule
 from keepm.model.scope import Scope
-from keepm.operations import undoing
+from keepm.operations import identifying, undoing
 from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, preview
 from keepm.operations.vault import Caller, Vault
 from keepm.store.changes import ChangeSet
@@ -33,7 +33,6 @@ from keepm.store.event import LedgerEvent
 
 OPERATION = "quarantine"
 LIFT = "quarantine_lift"
-_SHORTEST = 4
 _DATE = len("2026-11-29")
 
 
@@ -278,19 +277,13 @@ def _plan_lift(vault: Vault, caller: Caller, identifier: str) -> tuple[Plan, Lif
 
 
 def _chosen(vault: Vault, identifier: str) -> Standing:
-    beginning = identifier.strip().lower()
-    seen = [each.standing for each in listing(vault)]
-    fitting = [each for each in seen if each.transaction_id.startswith(beginning)]
-    if not fitting or len(beginning) < _SHORTEST:
-        raise NotFound(
-            "no quarantine that stands has this id",
-            hint="`keepm quarantine list` shows those that stand.",
-        )
-    if len(fitting) > 1:
-        raise AmbiguousIdentifier(
-            f"{len(fitting)} quarantines begin so", hint="Give more of the id."
-        )
-    return fitting[0]
+    return identifying.by_beginning(
+        (each.standing for each in listing(vault)),
+        identifier.strip().lower(),
+        key=lambda standing: standing.transaction_id,
+        what="quarantine",
+        hint="`keepm quarantine list` shows those that stand.",
+    )
 
 
 def _require_owner(caller: Caller) -> None:

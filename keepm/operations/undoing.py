@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from keepm.errors import (
-    AmbiguousIdentifier,
     InvalidInput,
     NotFound,
     Problem,
@@ -16,7 +15,7 @@ from keepm.errors import (
     refuse_if_any,
 )
 from keepm.model.scope import Scope
-from keepm.operations import showing
+from keepm.operations import identifying, showing
 from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, preview
 from keepm.operations.reversal import Bench
 from keepm.operations.showing import PlannedChange
@@ -28,7 +27,6 @@ from keepm.store.event import LedgerEvent
 OPERATION = "undo"
 _FINAL = frozenset({"gc", "repair", "ledger_accept"})
 """What no undo can take back."""
-_SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,23 +200,13 @@ def find(vault: Vault, events: Iterable[LedgerEvent], text: str) -> LedgerEvent:
         for event in seen:
             if str(event.sequence) == wanted and event.transaction_id in ours:
                 return event
-    return choose(seen, wanted)
-
-
-def choose(events: Iterable[LedgerEvent], beginning: str) -> LedgerEvent:
-    """Return the one event whose transaction's id begins so.
-
-    Raises:
-        NotFound, AmbiguousIdentifier.
-    """
-    fitting = [event for event in events if event.transaction_id.startswith(beginning)]
-    if not fitting or len(beginning) < _SHORTEST:
-        raise NotFound("there is no such event", hint="`keepm ledger show` lists the events.")
-    if len(fitting) > 1:
-        raise AmbiguousIdentifier(
-            f"{len(fitting)} events begin so", hint="Give more of the transaction's id."
-        )
-    return fitting[0]
+    return identifying.by_beginning(
+        seen,
+        wanted,
+        key=lambda event: event.transaction_id,
+        what="event",
+        hint="`keepm ledger show` lists the events.",
+    )
 
 
 def _of_origin(seen: Sequence[LedgerEvent], request: UndoRequest) -> list[LedgerEvent]:

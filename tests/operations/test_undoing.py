@@ -326,7 +326,7 @@ def test_a_beginning_that_fits_several_is_ambiguous(vault: Vault) -> None:
     first = events(vault)[0]
 
     with pytest.raises(AmbiguousIdentifier):
-        undoing.choose([first, first], first.transaction_id[:8])
+        undoing.find(vault, [first, first], first.transaction_id[:8])
 
 
 def test_a_plan_that_changed_is_not_carried_out(vault: Vault, machine: Machine) -> None:
