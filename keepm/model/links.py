@@ -20,6 +20,10 @@ _RELATION = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
     r"(?P<word>[^\s:\[\]()`|!]+)::(?=\s)"
 )
+# A field within a line, in brackets of either sort (Dataview's).
+_INLINE = re.compile(
+    r"[\[(](?P<word>[^\s:\[\]()`|!]+)::(?=\s)(?:\[\[[^\[\]\r\n]+\]\]|[^\[\]()\r\n])*[\])]"
+)
 _HIDING = re.compile(r"\\[\\`\[!<%]|(?P<ticks>`+)|(?P<html><!--)|(?P<percent>%%)")
 _TICKS = re.compile("`+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=[\r\n])")
@@ -55,7 +59,7 @@ def parse(body: str) -> list[WikiLink]:
     """Return the links of a body in their order.
 
     A line `word:: [[x]]`, in a list item or not, makes `word` (case folded) the relation of
-    its links.
+    its links; so does a field `[word:: [[x]]]` of those in its brackets.
     """
     if "[[" not in body:
         return []
@@ -65,6 +69,7 @@ def parse(body: str) -> list[WikiLink]:
     for number, line in enumerate(_lines(visible), start=1):
         if "[[" in line:
             relation, said_at = _relation(line)
+            inline = _inline_relations(line) if "::" in line else []
             for found in _LINK.finditer(line):
                 if _escaped(line, found.start()):
                     continue
@@ -72,7 +77,10 @@ def parse(body: str) -> list[WikiLink]:
                     found,
                     offset=line_start,
                     line=number,
-                    relation=relation if found.start() >= said_at else None,
+                    relation=next(
+                        (word for start, end, word in inline if start < found.start() < end),
+                        relation if found.start() >= said_at else None,
+                    ),
                 )
                 if link:
                     links.append(link)
@@ -121,10 +129,22 @@ def _link(found: re.Match[str], *, offset: int, line: int, relation: str | None)
 
 def _relation(line: str) -> tuple[str | None, int]:
     found = _RELATION.match(line)
-    if not found or not any(character.isalpha() for character in found["word"]):
-        return None, 0
-    word = found["word"].strip("*_")
-    return (word.casefold(), found.end()) if word[:1].isalpha() else (None, 0)
+    word = _word(found["word"]) if found else None
+    return (word, found.end()) if found and word else (None, 0)
+
+
+def _inline_relations(line: str) -> list[tuple[int, int, str]]:
+    """Return the fields in brackets: where each begins and ends, and its word."""
+    return [
+        (found.start(), found.end(), word)
+        for found in _INLINE.finditer(line)
+        if (word := _word(found["word"]))
+    ]
+
+
+def _word(text: str) -> str | None:
+    word = text.strip("*_")
+    return word.casefold() if word[:1].isalpha() else None
 
 
 def _escaped(line: str, position: int) -> bool:

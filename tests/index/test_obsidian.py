@@ -103,4 +103,4 @@ def test_the_page_has_its_tables() -> None:
             "| in a note | KeepM |",
         )
     ]
-    assert counts == [27, 5, 7, 4]
+    assert counts == [29, 5, 7, 4]
