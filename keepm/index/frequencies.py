@@ -7,6 +7,7 @@ this one common, known or worth suggesting. It follows the rows of `terms`, what
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -16,8 +17,6 @@ from keepm.model.memory import Visibility
 
 Tally = dict[str, Counter[str]]
 """By scope key and term: how many notes hold it."""
-
-_AT_ONCE = 500  # parameters of one statement; SQLite takes at least 999
 
 
 def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
@@ -93,14 +92,11 @@ def everywhere(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str
 def _sums(
     connection: sqlite3.Connection, terms: Iterable[str], condition: str, values: rows.Parameters
 ) -> dict[str, int]:
-    wanted = sorted(set(terms))
     found: dict[str, int] = {}
-    for start in range(0, len(wanted), _AT_ONCE):
-        among, more = rows.one_of("term", wanted[start : start + _AT_ONCE])
-        for term, count in connection.execute(
-            f"SELECT term, sum(notes) FROM frequencies"  # noqa: S608
-            f" WHERE {among} AND {condition} GROUP BY term",
-            [*more, *values],
-        ):
-            found[term] = count
+    for term, count in connection.execute(
+        f"SELECT f.term, f.notes FROM json_each(?) AS j CROSS JOIN frequencies AS f"  # noqa: S608
+        f" ON f.term = j.value WHERE {condition}",
+        [json.dumps(sorted(set(terms))), *values],
+    ):
+        found[term] = found.get(term, 0) + count
     return found

@@ -62,7 +62,10 @@ class ConflictHint:
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """A note with the terms that can tell its topic."""
+    """A note with the terms that can tell its topic, each text with a blank at both ends.
+
+    Most notes are looked at only to find that they share no rare term: so their texts stay whole.
+    """
 
     number: int
     id: str
@@ -71,9 +74,22 @@ class _Note:
     scope: str
     kind: str | None
     heading: str  # name, aliases and description as they are written
-    title: frozenset[str]  # what tells a topic of the terms of its name
-    names: frozenset[str]  # all terms of name, aliases, tags and description
-    sources: frozenset[str]
+    titled: str
+    named: str  # all terms of name, aliases, tags and description
+    sourced: str
+
+    @property
+    def title(self) -> frozenset[str]:
+        """What tells a topic of the terms of its name."""
+        return _telling(self.titled)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.named.split())
+
+    @property
+    def sources(self) -> frozenset[str]:
+        return frozenset(self.sourced.split())
 
 
 _Found = Iterator[tuple[_Note, str, str]]
@@ -181,10 +197,15 @@ def _other_values(connection: sqlite3.Connection, note: _Note, rarity: _Rarity) 
                     differing.setdefault(number, (key, f"{key}: {value} / {other}"))
     others = _numbered(connection, differing)
     apart = []
+    names, files = rarity.rare(note.names), rarity.rare(filter(_JOINED.search, note.sources))
     for other in others:
         key, _ = differing[other.number]
-        said = set(for_index(key.replace("-", " ")).split())
-        if not rarity.rare(_files(note, other)) and not rarity.rare(_common(note, other) - said):
+        if not _any_in(other.sourced, files) and not (
+            _any_in(other.named, names)
+            and rarity.rare(
+                _common(note, other).difference(for_index(key.replace("-", " ")).split())
+            )
+        ):
             apart.append(other.number)
     unlike = set(apart) - _alike(connection, note.number, apart)
     for other in others:
@@ -216,9 +237,9 @@ def _same_topics(connection: sqlite3.Connection, note: _Note, rarity: _Rarity) -
 _WAYS = (_same_names, _other_values, _same_topics)
 
 
-def _files(one: _Note, other: _Note) -> frozenset[str]:
-    """Return the paths on which both notes rest."""
-    return frozenset(filter(_JOINED.search, one.sources & other.sources))
+def _any_in(text: str, terms: Iterable[str]) -> bool:
+    """Tell whether a text of terms, with a blank at both ends, holds one of these."""
+    return any(f" {term} " in text for term in terms)
 
 
 def _common(one: _Note, other: _Note) -> frozenset[str]:
@@ -226,9 +247,10 @@ def _common(one: _Note, other: _Note) -> frozenset[str]:
 
     `billing owner` and `catalog owner` are about two things, as each has a word of its own.
     """
-    mine = one.title if one.title <= other.names else frozenset()
-    theirs = other.title if other.title <= one.names else frozenset()
-    return mine | theirs
+    mine, theirs = one.title, other.title
+    return (mine if mine <= other.names else frozenset()) | (
+        theirs if theirs <= one.names else frozenset()
+    )
 
 
 def _spelt(note: _Note, terms: Iterable[str]) -> str:
@@ -292,7 +314,8 @@ _SOUND = "n.status = 'active' AND n.standing = 'sound'"
 _COLUMNS = (
     "n.number, n.id, n.name, n.path, n.scope, n.kind,"
     " n.name || ' ' || n.aliases || ' ' || n.description,"
-    " t.name, t.name || ' ' || t.aliases || ' ' || t.tags || ' ' || t.description, t.sources"
+    " t.name, ' ' || t.name || ' ' || t.aliases || ' ' || t.tags || ' ' || t.description || ' ',"
+    " ' ' || t.sources || ' '"
 )
 
 
@@ -313,33 +336,7 @@ def _notes(
         f" WHERE {condition} AND {_SOUND} ORDER BY n.name, n.path LIMIT ?",
         [*values, _MOST_RIVALS],
     )
-    return [_note(*row) for row in found]
-
-
-def _note(
-    number: int,
-    note_id: str,
-    name: str,
-    path: str,
-    scope: str,
-    kind: str | None,
-    heading: str,
-    title: str,
-    names: str,
-    sources: str,
-) -> _Note:
-    return _Note(
-        number=number,
-        id=note_id,
-        name=name,
-        path=path,
-        scope=scope,
-        kind=kind,
-        heading=heading,
-        title=_telling(title),
-        names=frozenset(names.split()),
-        sources=frozenset(sources.split()),
-    )
+    return [_Note(*row) for row in found]
 
 
 def _telling(terms: str) -> frozenset[str]:
