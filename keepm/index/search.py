@@ -30,7 +30,8 @@ from keepm.model.memory import Kind, Language, Status, Visibility
 WEAK_COVERAGE: Final = 0.5
 """Below it the best hit holds too little of the query to be taken for an answer."""
 
-_MOST_TERMS = 48
+_MOST_TERMS = 2000  # a query has no more characters (`policies/limits.toml`)
+_MOST_SOUGHT = 64  # of them, the rarest
 _LEAD_ROWS = 4000
 _MOST_COMPLETING = 1000  # rows of frequencies that tell how common a beginning is
 _LOOKED_AT = 20  # so many of the best by BM25 are looked at for how much of the query they hold
@@ -225,7 +226,8 @@ def _phrases(
     searched: int,
 ) -> tuple[Phrase, ...]:
     """Return what is looked for, the rarest first, and require the rarest: common words only
-    rank, so that one of them doesn't make every note a candidate.
+    rank, so that one of them doesn't make every note a candidate. Of a long query the rarest
+    words are looked for, wherever they stand in it.
 
     Rare is what few visible notes hold: which phrases are required, and so what is found, hangs
     on no other project.
@@ -240,7 +242,7 @@ def _phrases(
     everywhere = index_frequencies.everywhere(connection, frequencies)
     found: list[Phrase] = []
     rows_sum = 0
-    for seen, text, begins in sorted([*begun, *known]):
+    for seen, text, begins in sorted([*begun, *known])[:_MOST_SOUGHT]:
         rows_sum += seen
         count = beginnings[text] if begins else everywhere[text]
         rarity = coverage.rarity(beginnings[text] if begins else seen, searched)

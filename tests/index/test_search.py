@@ -303,3 +303,25 @@ def test_a_common_beginning_of_a_word_finds_nothing_beside_a_known_word(
     monkeypatch.setattr(index_search, "_LEAD_ROWS", 8)
     assert names(look(db, "port serv")) == ["proxy"]
     assert look(db, "serv").total == 9
+
+
+@pytest.mark.parametrize(
+    ("filler", "telling", "text"),
+    [
+        ("please look at the thing number{n} that came up", "flywheel", "The flywheel turns."),
+        ("先看第{n}条，再看别的编号{n}甲乙丙丁", "飞轮", "飞轮在转。"),
+    ],
+)
+def test_a_long_query_is_not_cut_before_its_telling_word(
+    filled: Fill, filler: str, telling: str, text: str
+) -> None:
+    """Fault 37's relative: only the first words of a long task counted."""
+    lines = [filler.format(n=n) for n in range(60)]
+    db = filled(
+        note("gold", text),
+        *(note(f"n{n}", f"{lines[n]} and more of it") for n in range(0, 60, 2)),
+    )
+
+    found = search(db, Query(f"{' '.join(lines)[:1900]} {telling}", OWN, limit=100))
+
+    assert names(found)[0] == "gold"
