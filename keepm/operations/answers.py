@@ -177,6 +177,7 @@ class ContextAnswer:
     conflict_hints: list[Hint] | None = None
     omitted: int | None = None  # items that did not fit
     weak_match: bool | None = None
+    query_cut: int | None = None  # as in a search
     reason: str | None = None
     withheld: int | None = None
     did_you_mean: list[str] | None = None  # as in a search

@@ -78,6 +78,7 @@ def context(
         files_left=vault.progress.files_left,
         conflict_hints=hints[:3] or None,
         weak_match=True if found and found.weak_match and found.hits else None,
+        query_cut=retrieval.cut(vault, query),
         reason=reason,
         withheld=hidden,
         did_you_mean=list(found.did_you_mean) or None if found else None,

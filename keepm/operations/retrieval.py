@@ -65,7 +65,6 @@ class Wanted:
 def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     """Find notes by words; any string is a legal query, and an empty answer says why."""
     state = sync.refresh(vault)
-    longest = vault.policy.query_characters
     result = find(vault, wanted)
     waiting = corrections.of_rows(vault, [hit.note for hit in result.hits])
     items = [
@@ -82,13 +81,19 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         index_state=state,
         files_left=vault.progress.files_left,
         weak_match=True if result.weak_match and items else None,
-        query_cut=longest if len(wanted.query) > longest else None,
+        query_cut=cut(vault, wanted.query),
         reason=reason,
         withheld=hidden,
         searched=None if items else result.searched,
         did_you_mean=list(result.did_you_mean) or None,
         conflict_hints=conflicts or None,
     )
+
+
+def cut(vault: Vault, query: str | None) -> int | None:
+    """Return how many characters of a query are looked at, if not all of them."""
+    longest = vault.policy.query_characters
+    return longest if query is not None and len(query) > longest else None
 
 
 def find(vault: Vault, wanted: Wanted) -> SearchResult:

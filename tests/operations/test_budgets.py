@@ -196,6 +196,8 @@ def test_a_query_that_is_cut_is_said_to_be(vault: Vault) -> None:
     whole = retrieval.search(vault, Wanted("x" * longest))
 
     assert (cut.query_cut, whole.query_cut) == (longest, None)
+    assert context.context(vault, query="x" * (longest + 1)).query_cut == longest
+    assert context.context(vault, query="x" * longest).query_cut is None
 
 
 def test_one_note_with_endless_words_crowds_out_no_other(vault: Vault, machine: Machine) -> None:
