@@ -8,15 +8,11 @@ in memory, let TMPDIR name one on a disk, or durable writes cost nothing.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from keepm import __version__
 from tests.benchmarks import inside, starts, table, vaults, writers
 from tests.benchmarks.table import Row
 from tests.benchmarks.vaults import Place
@@ -62,15 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(row)
     print(table.plain(rows), end="")
     if args.markdown is not None:
-        args.markdown.write_text(f"{_circumstances()}\n\n{table.markdown(rows)}", "utf-8")
+        args.markdown.write_text(f"{table.circumstances()}\n\n{table.markdown(rows)}", "utf-8")
     return 1 if any(row.kept is False for row in rows) else 0
-
-
-def _circumstances() -> str:
-    return (
-        f"KeepM {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},"
-        f" {platform.system()}, {os.cpu_count()} cores."
-    )
 
 
 if __name__ == "__main__":

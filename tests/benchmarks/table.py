@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from keepm import __version__
 
 _HEADS = ("what", "notes", "KeepM", "raw operation", "ratio", "must", "")
 
@@ -77,3 +82,11 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def _joined(lines: Sequence[tuple[str, ...]], line: Callable[[tuple[str, ...]], str]) -> str:
     return "".join(f"{line(cells)}\n" for cells in lines)
+
+
+def circumstances() -> str:
+    """Name what the figures depend on, in one sentence."""
+    return (
+        f"KeepM {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},"
+        f" {platform.system()}, {os.cpu_count()} cores."
+    )

@@ -117,6 +117,14 @@ class Machine:
         transaction.initialise(VaultPaths(self.root), OSDisk())
         return open_vault(self.settings(project_dir), clock=self.clock)
 
+    def beside(self) -> Machine:
+        """Return another machine on the very same folder, which knows the same project."""
+        other = Machine(self.folder / "other")
+        other.folder.mkdir()
+        other.root.symlink_to(self.root)
+        other.project("widgets")
+        return other
+
     def put(self, path: str, text: str | bytes) -> Path:
         """Write a file of the vault by hand."""
         place = self.root / path

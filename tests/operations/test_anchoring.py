@@ -83,10 +83,7 @@ def test_a_ledger_that_is_gone_is_found_and_accepted(machine: Machine, vault: Va
 
 
 def test_another_machine_s_ledger_is_anchored_too(machine: Machine, vault: Vault) -> None:
-    other = Machine(machine.folder / "other")
-    other.folder.mkdir()
-    other.root.symlink_to(machine.root)
-    other.project("widgets")
+    other = machine.beside()
     there = other.open(other.folder / "work/widgets")
     create(there, "a")
     there.close()

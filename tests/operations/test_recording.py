@@ -133,12 +133,9 @@ def test_our_own_changes_are_no_hand_edits(machine: Machine, vault: Vault, opene
     assert operations(vault) == ["create", "update", "delete"]
 
 
-def test_a_second_index_of_the_vault_tells_nothing_twice(tmp_path: Path, machine: Machine) -> None:
+def test_a_second_index_of_the_vault_tells_nothing_twice(machine: Machine) -> None:
     """Two data folders on one vault (known fault 4): each decides by the ledger."""
-    other = Machine(tmp_path / "other")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/vault").symlink_to(machine.root)
-    other.project("widgets")
+    other = machine.beside()
     first = machine.open(machine.folder / "work/widgets")
     place, old = made(machine, first)
     second = other.open(other.folder / "work/widgets")
@@ -160,13 +157,10 @@ def test_a_second_index_of_the_vault_tells_nothing_twice(tmp_path: Path, machine
 
 
 def test_an_edit_is_from_the_version_that_was_there_though_the_ledger_has_it_gone(
-    tmp_path: Path, machine: Machine
+    machine: Machine,
 ) -> None:
     """Away and back went unseen here; what it was made of must not get lost."""
-    other = Machine(tmp_path / "other")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/vault").symlink_to(machine.root)
-    other.project("widgets")
+    other = machine.beside()
     first = machine.open(machine.folder / "work/widgets")
     place, old = made(machine, first)
     second = other.open(other.folder / "work/widgets")

@@ -41,6 +41,16 @@ def opened(folder: Path, disk: Disk) -> Root:
     return Root(paths, disk, "writer-1")
 
 
+def edit(root: Root, path: str, data: bytes) -> None:
+    """Write a file as another program does."""
+    place = root.paths.locate(path)
+    root.disk.make_folders(place.parent)
+    if isinstance(root.disk, MemoryDisk):
+        root.disk.put(place, data)
+    else:
+        place.write_bytes(data)
+
+
 def apply(root: Root, changes: Iterable[Change] | Change, transaction_id: str = "t1") -> Commit:
     """Recover and commit, as every mutation does under the lock."""
     given = (changes,) if isinstance(changes, Create | Replace | Move | Delete) else tuple(changes)

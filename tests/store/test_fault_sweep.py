@@ -19,7 +19,6 @@ from keepm.store import ledger, transaction
 from keepm.store.changes import Change, Create, Delete
 from keepm.store.transaction import Root
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
-from tests.fakes.memory_disk import MemoryDisk
 from tests.store import support
 from tests.store.support import ARCHIVED, NOTE, OTHER, PENDING
 
@@ -80,12 +79,7 @@ def prepared(scenario: Scenario, root: Root) -> dict[str, bytes]:
     for number, change in enumerate(scenario.committed):
         support.apply(root, change, f"before-{number}")
     for path, data in scenario.by_hand:
-        place = root.paths.locate(path)
-        root.disk.make_folders(place.parent)
-        if isinstance(root.disk, MemoryDisk):
-            root.disk.put(place, data)
-        else:
-            place.write_bytes(data)
+        support.edit(root, path, data)
     return support.notes(root)
 
 

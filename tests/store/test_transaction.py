@@ -27,21 +27,11 @@ from keepm.store import history, ledger, transaction
 from keepm.store.changes import Change, Create
 from keepm.store.transaction import Root
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
-from tests.fakes.memory_disk import MemoryDisk
 from tests.store import support
-from tests.store.support import ARCHIVED, NOTE, OTHER, PENDING
+from tests.store.support import ARCHIVED, NOTE, OTHER, PENDING, edit
 
 T = TypeVar("T")
 OLD, NEW, HAND = b"old", b"new", b"by hand"
-
-
-def edit(root: Root, path: str, data: bytes) -> None:
-    place = root.paths.locate(path)
-    root.disk.make_folders(place.parent)
-    if isinstance(root.disk, MemoryDisk):
-        root.disk.put(place, data)
-    else:
-        place.write_bytes(data)
 
 
 def crashed(root: Root, changes: tuple[Change, ...], *, at: str) -> None:

@@ -29,7 +29,7 @@ def findings(vault: Vault, seen: Sequence[Seen]) -> Iterator[Finding]:
     channels = versions.channels(vault.database)
     for each in seen:
         if reason := _stuck(each):
-            yield _of(each, "pending_stuck", reason)
+            yield each.finding("pending_stuck", reason)
         content = each.content
         if isinstance(content, Proposal) and content.status is ProposalStatus.PENDING:
             yield from _pending(vault, each, content, notes)
@@ -67,25 +67,13 @@ def _pending(vault: Vault, each: Seen, proposal: Proposal, notes: set[str]) -> I
     days = vault.settings.inbox_review_days
     if waiting.is_older(vault, proposal.created, days):
         reason = f"it has waited for more than {days} days"
-        yield _of(each, "pending_overdue", reason, line=each.lines.get("created"))
+        yield each.finding("pending_overdue", reason, line=each.lines.get("created"))
     if proposal.target_id and identity.slot_key(proposal.target_id) not in notes:
         line = each.lines.get("target_id")
-        yield _of(each, "pending_target_missing", "", line=line)
+        yield each.finding("pending_target_missing", line=line)
 
 
 def _approval(each: Seen, note: Memory, recorded: str | None) -> Iterator[Finding]:
     for found in provenance.findings(note, provenance.judged(note, recorded)):
         line = each.lines.get("approved_via")
-        yield _of(each, found.code, found.message, line=line)
-
-
-def _of(each: Seen, code: str, reason: str, *, line: int | None = None) -> Finding:
-    return rules.finding(
-        code,
-        reason,
-        path=each.path,
-        line=line,
-        subject=each.subject,
-        scope=each.scope,
-        checksum=each.checksum,
-    )
+        yield each.finding(found.code, found.message, line=line)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from keepm.index import graph
 from keepm.index.graph import LinkState
-from keepm.model import copies, identity, resolution, rules
+from keepm.model import copies, identity, resolution
 from keepm.model.diagnosis import Finding
 from keepm.model.document import Damaged
 from keepm.model.memory import Memory, Status
@@ -59,13 +59,13 @@ def _copy(copy: Seen, originals: Sequence[Seen]) -> Finding:
         if same
         else f"a second version of {_listed(originals)}"
     )
-    return _of(copy, "conflict_copy", reason)
+    return copy.finding("conflict_copy", reason)
 
 
 def _second(each: Seen, group: Sequence[Seen]) -> Finding:
     others = [other for other in group if other is not each]
     reason = f"its id is also that of {_listed(others)}"
-    return _of(each, "duplicate_id", reason, line=each.lines.get("id"))
+    return each.finding("duplicate_id", reason, line=each.lines.get("id"))
 
 
 # ---- names ---------------------------------------------------------------------------------------
@@ -92,12 +92,12 @@ def _names(notes: Sequence[Seen]) -> Iterator[Finding]:
                 others = [other for other in named if other is not each]
                 reason = f"its name is also that of {_listed(others)}"
                 line = each.lines.get("name")
-                yield _of(each, "duplicate_name", reason, line=line)
+                yield each.finding("duplicate_name", reason, line=line)
             elif role == _ALIAS:
                 others = [other for other, _ in found if other is not each]
                 reason = f"one of its aliases also names {_listed(others)}"
                 line = each.lines.get("aliases")
-                yield _of(each, "duplicate_alias", reason, line=line)
+                yield each.finding("duplicate_alias", reason, line=line)
 
 
 # ---- what supersedes what ------------------------------------------------------------------------
@@ -117,11 +117,11 @@ def _lineage(notes: Sequence[Seen]) -> Iterator[Finding]:
             if circle:
                 reason = f"it and {_listed(others)} supersede one another" if others else ""
                 line = each.lines.get("supersedes")
-                yield _of(each, "supersedes_circle", reason or "it supersedes itself", line=line)
+                yield each.finding("supersedes_circle", reason or "it supersedes itself", line=line)
             if missing := len(wanted[own]) - len(there[own]):
                 reason = f"supersedes names {_notes(missing)} not there"
                 line = each.lines.get("supersedes")
-                yield _of(each, "unresolved_supersedes", reason, line=line)
+                yield each.finding("unresolved_supersedes", reason, line=line)
             if _is_active(each):
                 for target in there[own]:
                     if target not in circle and _is_active(by_id[target]):
@@ -131,7 +131,7 @@ def _lineage(notes: Sequence[Seen]) -> Iterator[Finding]:
 def _overtaken(loser: Seen, winner: Seen) -> Finding:
     reason = f"{winner.path} supersedes it, so that it isn't served as current"
     line = loser.lines.get("status")
-    return _of(loser, "superseded_but_active", reason, line=line, detail=winner.subject)
+    return loser.finding("superseded_but_active", reason, line=line, detail=winner.subject)
 
 
 def _targets(each: Seen) -> tuple[str, ...]:
@@ -159,9 +159,9 @@ def _links(vault: Vault, notes: dict[str, Seen]) -> Iterator[Finding]:
         above = each.lines.get(loose.relation or "", 1)
         line = each.text_line + loose.line - 1 if loose.line else above
         if loose.state is LinkState.AMBIGUOUS:
-            yield _of(each, "ambiguous_link", "", line=line, detail=loose.key)
+            yield each.finding("ambiguous_link", line=line, detail=loose.key)
         else:
-            yield _of(each, "unresolved_link", "", line=line, detail=loose.key)
+            yield each.finding("unresolved_link", line=line, detail=loose.key)
 
 
 # ---- words ---------------------------------------------------------------------------------------
@@ -171,18 +171,3 @@ def _listed(group: Sequence[Seen]) -> str:
     """Name at most three files."""
     shown = ", ".join(sorted(each.path for each in group)[:3])
     return shown if len(group) <= 3 else f"{shown} and {len(group) - 3} more"
-
-
-def _of(
-    each: Seen, code: str, reason: str, *, line: int | None = None, detail: str = ""
-) -> Finding:
-    return rules.finding(
-        code,
-        reason,
-        path=each.path,
-        line=line,
-        subject=each.subject,
-        scope=each.scope,
-        detail=detail,
-        checksum=each.checksum,
-    )

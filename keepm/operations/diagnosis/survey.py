@@ -69,6 +69,21 @@ class Seen:
         """The scope of its folder."""
         return self.place.scope
 
+    def finding(
+        self, code: str, reason: str = "", *, line: int | None = None, detail: str = ""
+    ) -> Finding:
+        """Return a finding about this document."""
+        return rules.finding(
+            code,
+            reason,
+            path=self.path,
+            line=line,
+            subject=self.subject,
+            scope=self.scope,
+            detail=detail,
+            checksum=self.checksum,
+        )
+
 
 @dataclass(slots=True)
 class Survey:

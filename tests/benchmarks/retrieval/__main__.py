@@ -8,16 +8,13 @@ Without arguments: the project's own corpora and known-item search. With --docum
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from keepm import __version__
 from keepm.index import catalog
+from tests.benchmarks import table
 from tests.benchmarks.retrieval import cards, known_item, report, shelves, systems
 from tests.benchmarks.retrieval.cards import Corpus
 from tests.benchmarks.retrieval.report import Line, Run
@@ -75,16 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(report.plain(HEADS, rows), end="")
     print(report.LEGEND)
     if args.markdown is not None:
-        text = f"{_circumstances()}\n\n{report.markdown(HEADS, rows)}\n{report.LEGEND}\n"
+        text = f"{table.circumstances()}\n\n{report.markdown(HEADS, rows)}\n{report.LEGEND}\n"
         args.markdown.write_text(text, "utf-8")
     return 1 if leaked or not kept else 0
-
-
-def _circumstances() -> str:
-    return (
-        f"KeepM {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},"
-        f" {platform.system()}, {os.cpu_count()} cores."
-    )
 
 
 if __name__ == "__main__":
