@@ -38,6 +38,8 @@ _PIECE = re.compile(
     rf"|[^\s\w\x00-\x7f{_RUN}]"
 )
 _ASCII_PIECE = re.compile(rf"[A-Za-z0-9{_CONNECTORS}]++")  # the same for the commonest text
+_ASCII_APART = {n: " " for n in range(128) if not _ASCII_PIECE.match(chr(n))}  # and faster
+_FIRST_OF_RUNS = _RUN[0]
 _RUNS = re.compile(rf"([{_RUN}]+)")
 
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ud800-\udfff]")
@@ -51,6 +53,7 @@ _LETTERS = str.maketrans(
 _CONTRACTION = re.compile(r"(?:n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
 _NEGATED = re.compile(r"\w+n['’]t", re.IGNORECASE)  # can't, don't: never the topic
 _SHARP = re.compile(r"[^\W_]{1,12}(?:\+\+?|#)")  # C++, C#, g++: never the same as C or g
+_PER_CENT = re.compile(r"\d%$")
 _SLASHES = re.compile(r"[/\\]+")
 _WORD = re.compile(r"[^\W_]+")
 _DOTTED = re.compile(rf"{_LETTER}+(?:\.{_LETTER}+)*")
@@ -92,7 +95,15 @@ _NOTHING = _Analysed((), (), ())
 
 def for_index(text: str) -> str:
     """Return the terms of a text, parted by blanks, in the order of the text."""
-    return " ".join(chain.from_iterable(map(piece_terms, _pieces(normalised(text)))))
+    if text.isascii():
+        # Most texts, and most of the work of filling an index.
+        pieces = text.translate(_ASCII_APART).split()
+        return " ".join(chain.from_iterable(map(piece_terms, pieces)))
+    terms: list[str] = []
+    for piece in _pieces(normalised(text)):
+        # Runs hardly ever come twice: they would only drive the words out of the cache.
+        terms += _pairs(piece) if piece[0] >= _FIRST_OF_RUNS else piece_terms(piece)
+    return " ".join(terms)
 
 
 def is_run(piece: str) -> bool:
@@ -213,10 +224,19 @@ def piece_terms(piece: str) -> tuple[str, ...]:
     if word := _plain(piece):
         return (stem(word),)
     if is_run(piece):
-        # The last character alone too: with pairs every other one is the beginning of a term.
-        return (*(piece[n : n + 2] for n in range(len(piece) - 1)), piece[-1])
+        return _pairs(piece)
+    if piece.isdigit() and piece.isascii():
+        return (piece[:LONGEST],)
     found = _analyse(piece)
     return (*found.wholes, *found.parts)
+
+
+def _pairs(run: str) -> tuple[str, ...]:
+    """Return the terms of a run; of a piece that only begins like one, its own."""
+    if not is_run(run):
+        return piece_terms(run)
+    # The last character alone too: with pairs every other one is the beginning of a term.
+    return (*[a + b for a, b in pairwise(run)], run[-1])
 
 
 def _plain(piece: str) -> str:
@@ -233,7 +253,7 @@ def _plain(piece: str) -> str:
 @lru_cache(maxsize=1 << 12)
 def _analyse(piece: str) -> _Analysed:
     """Take a piece of letters, digits and connectors apart."""
-    text = _trimmed(_CONTRACTION.sub("", piece))
+    text = _trimmed(_uncontracted(piece))
     if not text:
         # An emoji can be looked for; punctuation and arrows can't.
         symbol = len(piece) == 1 and unicodedata.category(piece) == "So"
@@ -242,10 +262,10 @@ def _analyse(piece: str) -> _Analysed:
     words: list[str] = []
     segments = [s for s in (_trimmed(s) for s in _SLASHES.split(text)) if s]
     for segment in segments:
-        if _SHARP.fullmatch(segment):
+        if segment[-1] in "+#" and _SHARP.fullmatch(segment):
             wholes.append(_fold(segment))
             continue
-        found = [hump for word in _WORD.findall(segment) for hump in _HUMP.split(word)]
+        found = [hump for word in _WORD.findall(segment) for hump in _humps(word)]
         if len(found) != 1 or found[0] != segment:
             wholes.append(_whole(segment))
         words += found
@@ -260,12 +280,22 @@ def _whole(text: str) -> str:
     return _fold(text.replace("'", "").replace("’", ""))
 
 
+def _humps(word: str) -> list[str]:
+    return [word] if word.islower() or word.isdigit() else _HUMP.split(word)
+
+
+def _uncontracted(piece: str) -> str:
+    return _CONTRACTION.sub("", piece) if "'" in piece or "’" in piece else piece
+
+
 def _stemmed(word: str) -> str:
     return term_of(_fold(word))
 
 
 def _trimmed(text: str) -> str:
     """Strip connectors that join nothing; keep those that make the word another one."""
+    if text[:1].isalnum() and text[-1:].isalnum():
+        return text
     text = text.rstrip("._/\\=:&'’@-").lstrip("_/\\+%=:&'’-")
     if not _WORD.search(text):
         return ""
@@ -275,14 +305,14 @@ def _trimmed(text: str) -> str:
         text = core
     if text.endswith(("+", "#")) and not _SHARP.fullmatch(_SLASHES.split(text)[-1]):
         text = text.rstrip("+#%")
-    return text.rstrip("%") if not re.search(r"\d%$", text) else text
+    return text.rstrip("%") if text.endswith("%") and not _PER_CENT.search(text) else text
 
 
 def _is_stopword(piece: str, *, shouting: bool) -> bool:
     """Tell whether a word carries no topic. `IT` and `May` in a sentence are names."""
     if _NEGATED.fullmatch(_trimmed(piece)):
         return True
-    word = _trimmed(_CONTRACTION.sub("", piece))
+    word = _trimmed(_uncontracted(piece))
     if word.casefold() not in stopwords.ENGLISH:
         return False
     named = (len(word) > 1 and word.isupper() and not shouting) or word == "May"

@@ -165,7 +165,12 @@ def handoff(row: tuple[Any, ...]) -> HandoffRow:
 
 def storable(text: str) -> str:
     """Return text that SQLite takes: lone surrogates, which are no characters, become `?`."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def _texts(text: str) -> tuple[str, ...]:

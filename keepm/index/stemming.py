@@ -9,6 +9,7 @@ terms as the index.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from keepm.index.wordforms import base_form
 
@@ -53,6 +54,7 @@ _STEP_4 = (
 )
 
 
+@lru_cache(maxsize=1 << 13)  # the words of identifiers come again and again
 def stem(word: str) -> str:
     """Return the stem of a lower-case ASCII word; words of one or two letters are kept."""
     if len(word) < 3:

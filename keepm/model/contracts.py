@@ -31,7 +31,7 @@ def section(body: str, heading: str) -> Iterator[str]:
     """Yield the lines under a second-level heading, code and sub-headings apart."""
     inside = False
     for line, code in _prose(body):
-        found = None if code else _HEADING.match(line)
+        found = None if code or "#" not in line else _HEADING.match(line)
         if found is None:
             if inside and not code:
                 yield line
@@ -45,8 +45,12 @@ def _lacks(field: str, part: str, kind: str) -> Problem:
 
 def _prose(body: str) -> Iterator[tuple[str, bool]]:
     """Yield each line with whether it is code; a fence's own lines are code."""
+    text = _COMMENT.sub("", body) if "<!--" in body else body
+    if "```" not in text and "~~~" not in text:
+        yield from ((line, False) for line in text.splitlines())
+        return
     fence = ""
-    for line in _COMMENT.sub("", body).splitlines():
+    for line in text.splitlines():
         opening = _FENCE.match(line)
         if fence:
             closing = opening and opening.group(1).startswith(fence) and not line.strip(" `~")

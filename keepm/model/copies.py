@@ -28,7 +28,10 @@ _MARKS = tuple(
     )
 )
 # What all of them end in; most names of notes need no closer look.
-_ENDS = re.compile(r"(?:[0-9A-Z)）本贝製]|(?i:copy|kopie|copie|copia))$")
+_ENDS = re.compile(
+    r"(?:[A-Z][0-9A-Z-]*|[)）本贝製]|(?i:copy|kopie|copie|copia)|[ (本贝製]\d{0,2}[0-9]"
+    r"|conflict-\d{8}-\d{5}[0-9](?:-[0-9A-Z]{7})?)$"
+)
 _PLACEHOLDER = re.compile(r"\.(?P<name>.+)\.icloud")
 _TEMPORARY = ("~$", ".~", "~syncthing~")  # Office and its like, Syncthing on Windows
 

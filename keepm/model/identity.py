@@ -5,6 +5,7 @@ A slot's name is kept as written; two names are one slot when their keys are equ
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import unicodedata
@@ -22,13 +23,17 @@ _STEM_BYTES = 180  # leaves room for a suffix, ".md" and any file system's own a
 _PROJECT_CHARACTERS = 80
 
 
+@functools.lru_cache(maxsize=1 << 11)  # one note's name is asked for several times in a row
 def slot_key(name: str) -> str:
     """Return what two names of one slot have in common.
 
     NFKC, case folded, with runs of blanks, `_` and `-` as one `-`. Symbols that carry meaning
     stay: `C++`, `C#` and `C` are three slots, and so are `.env file` and `env-file`.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    if name.isascii():
+        folded = name.lower()
+    else:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return _SEPARATORS.sub("-", folded).strip("-")
 
 

@@ -15,6 +15,8 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _FENCE = re.compile(
     r"(?P<lead>[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<run>`{3,}|~{3,})"
 )
+_CODE = ("```", "~~~", "    ", "\t")  # a fence, or what may indent a line by four columns
+_HIDDEN = ("\\", "`", "<!--", "%%")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _RELATION = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
@@ -65,26 +67,23 @@ def parse(body: str) -> list[WikiLink]:
         return []
     visible = _without_code_and_comments(body)
     links: list[WikiLink] = []
-    line_start = 0
-    for number, line in enumerate(_lines(visible), start=1):
-        if "[[" in line:
-            relation, said_at = _relation(line)
-            inline = _inline_relations(line) if "::" in line else []
-            for found in _LINK.finditer(line):
-                if _escaped(line, found.start()):
-                    continue
-                link = _link(
-                    found,
-                    offset=line_start,
-                    line=number,
-                    relation=next(
-                        (word for start, end, word in inline if start < found.start() < end),
-                        relation if found.start() >= said_at else None,
-                    ),
-                )
-                if link:
-                    links.append(link)
-        line_start += len(line)
+    for number, line_start, line in _linking_lines(visible):
+        relation, said_at = _relation(line)
+        inline = _inline_relations(line) if "::" in line else []
+        for found in _LINK.finditer(line):
+            if _escaped(line, found.start()):
+                continue
+            link = _link(
+                found,
+                offset=line_start,
+                line=number,
+                relation=next(
+                    (word for start, end, word in inline if start < found.start() < end),
+                    relation if found.start() >= said_at else None,
+                ),
+            )
+            if link:
+                links.append(link)
     return links
 
 
@@ -152,6 +151,24 @@ def _escaped(line: str, position: int) -> bool:
     return backslashes % 2 == 1
 
 
+def _linking_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield each line that may hold a link, with its number and the place where it begins."""
+    start = 0
+    if "\r" in text:
+        for number, line in enumerate(_lines(text), start=1):
+            if "[[" in line:
+                yield number, start, line
+            start += len(line)
+        return
+    number = 1
+    while (at := text.find("[[", start)) >= 0:
+        first = text.rfind("\n", start, at) + 1 or start
+        number += text.count("\n", start, first)
+        start = text.find("\n", at) + 1 or len(text)
+        yield number, first, text[first:start]
+        number += 1
+
+
 def _lines(text: str) -> Iterator[str]:
     for found in _LINE.finditer(text):
         if found.group():
@@ -160,7 +177,13 @@ def _lines(text: str) -> Iterator[str]:
 
 def _without_code_and_comments(body: str) -> str:
     """Return the body with blanks for what is code or comment; positions stay."""
-    return _blank_spans("".join(_without_code_lines(body)))
+    text = "".join(_without_code_lines(body)) if _may_hold(body, _CODE) else body
+    return _blank_spans(text) if _may_hold(text, _HIDDEN) else text
+
+
+def _may_hold(text: str, signs: Sequence[str]) -> bool:
+    """Tell whether a closer look is due: most notes have none of these signs."""
+    return any(sign in text for sign in signs)
 
 
 def _without_code_lines(body: str) -> Iterator[str]:

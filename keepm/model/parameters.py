@@ -61,9 +61,13 @@ def _stated(values: dict[str, set[str]]) -> Iterator[Parameter]:
 
 def _value(text: str) -> str:
     plain = text
-    while (shorter := _plain(_ASIDE.sub("", _plain(plain).rstrip(".,;。，；")))) != plain:
+    while (shorter := _plain(_without_aside(_plain(plain).rstrip(".,;。，；")))) != plain:
         plain = shorter
     return " ".join(plain.casefold().split())
+
+
+def _without_aside(text: str) -> str:
+    return _ASIDE.sub("", text) if text.endswith((")", "）")) else text
 
 
 def _plain(text: str) -> str:

@@ -21,6 +21,7 @@ from keepm.model import identity
 from keepm.model.memory import Claim
 
 _CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_CJK_RUN = re.compile(f"[{_CJK}]+")
 # What parts words or only decorates a title. Signs that carry meaning aren't here: C++, C#, .env.
 _BLANK = (
     r"\s_\-\u2010-\u2015\u2212,:;|~^'\"`?!()\[\]{}<>="
@@ -121,8 +122,11 @@ def nearness(one: Title, other: Title, rules: SamenessRules) -> float | None:
 
 def body_key(body: str, rules: SamenessRules) -> str | None:
     """Return what identical texts share; nothing for one so short that slots may share it."""
-    folded = "".join(unicodedata.normalize("NFKC", body).casefold().split())
-    weight = len(folded) + len(re.findall(f"[{_CJK}]", folded))
+    plain = body.lower() if body.isascii() else unicodedata.normalize("NFKC", body).casefold()
+    folded = "".join(plain.split())
+    weight = len(folded)
+    if not folded.isascii():
+        weight += sum(map(len, _CJK_RUN.findall(folded)))
     if weight < rules.body_characters:
         return None
     return hashlib.sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
@@ -201,7 +205,7 @@ def _words(text: str, marks: _Marks) -> list[str]:
     parts = [word.rstrip(".") or word for word in _BLANKS.split(text) if word]
     words = [word for word in parts if not _ONLY_SIGNS.fullmatch(word)] or parts
     kept = [w for w in words[:-1] if w not in marks.rules.dropped] + words[-1:]
-    return [marks.filler.sub("", word) for word in kept]
+    return [word if word.isascii() else marks.filler.sub("", word) for word in kept]
 
 
 def _short(text: str) -> str:
