@@ -1,4 +1,4 @@
-"""What one document leaves in the tables, and with it what is searchable.
+"""What one document leaves in the tables, and with it what is searchable. Pure.
 
 Only formal memories, and notes whose metadata can't be read, are searched; withheld notes are
 known by their handles alone; proposals and handoffs have tables of their own that no search,
@@ -8,25 +8,27 @@ catalog or link ever looks at.
 from __future__ import annotations
 
 import json
-import sqlite3
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from keepm.index import hints, likeness, lineage, stretches
+from keepm.index import likeness
 from keepm.index.analysis import for_index
-from keepm.index.rows import NoteRow, storable
-from keepm.model import identity, layout
+from keepm.index.rows import storable
+from keepm.model import identity, layout, parameters
 from keepm.model.document import AnyDocument, Damaged, Severity, Standing
 from keepm.model.handoff import Handoff, HandoffStatus
 from keepm.model.layout import Shelf
 from keepm.model.links import WikiLink
-from keepm.model.memory import Claim, Kind, Memory, Scope, Status, source_path
+from keepm.model.memory import Claim, Kind, Memory, Status, source_path
 from keepm.model.proposal import Proposal, ProposalStatus
 
 ROLE_ID, ROLE_NAME, ROLE_ALIAS, ROLE_STEM = range(4)
 """How a handle names a note; the lower, the stronger."""
 
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 _APART = " \n "  # keeps the items of a list from running into one term
+
+Value = str | int | None
 
 
 class FileRow(NamedTuple):
@@ -40,110 +42,142 @@ class FileRow(NamedTuple):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A document to be indexed in place of whatever its path held before."""
+class NoteRows(NamedTuple):
+    """The rows of a note, but for the number that it gets."""
 
-    document: AnyDocument
-    file: FileRow
-    links: tuple[WikiLink, ...] = ()
+    note: tuple[Value, ...]  # in the order of `storing`'s statement
+    body: str
+    handles: tuple[tuple[str, int], ...]  # each handle once, in its strongest role
+    links: tuple[tuple[Value, ...], ...] = ()
+    terms: tuple[str, ...] = ()  # by column; none of a note that isn't searched
+    supersedes: tuple[str, ...] = ()
+    likenesses: tuple[int, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+    pointers: tuple[str, ...] = ()
+
+    @property
+    def vocabulary(self) -> set[str]:
+        """The different terms of the note."""
+        return set(" ".join(self.terms).split())
 
 
-def store(connection: sqlite3.Connection, entry: Entry, number: int | None = None) -> None:
-    """Store the rows of a document; the path holds none yet.
+class ProposalRows(NamedTuple):
+    """The row of a proposal, and the digests by which a pending one is met."""
 
-    `number` is that of the note which this one replaces, whose likenesses are still there.
+    path: str
+    row: tuple[Value, ...]
+    likenesses: tuple[int, ...] = ()
+
+
+class HandoffRows(NamedTuple):
+    """The row of a handoff."""
+
+    row: tuple[Value, ...]
+
+
+class Entry(NamedTuple):
+    """A document to be indexed in place of whatever its path held before.
+
+    Plain values throughout: it may come from another process. `scope` is the scope's key.
     """
-    document = entry.document
+
+    file: FileRow
+    id: str
+    scope: str
+    rows: NoteRows | ProposalRows | HandoffRows
+
+
+def entry(document: AnyDocument, file: FileRow, links: Iterable[WikiLink] = ()) -> Entry:
+    """Work out what a document leaves in the tables."""
+    rows: NoteRows | ProposalRows | HandoffRows
     match document.content:
         case Memory() as memory:
-            _store_memory(connection, entry, memory, number)
+            scope, rows = memory.claim.scope.key, _memory(document, file, memory, links)
         case Damaged() as damaged:
-            _store_unreadable(connection, entry, damaged)
+            scope, rows = damaged.scope.key, _unreadable(document, file, damaged, links)
         case Proposal() as proposal:
-            _store_proposal(connection, document, proposal)
-            if proposal.status is ProposalStatus.PENDING:
-                likeness.store_proposal(connection, storable(document.path), proposal.claim)
+            scope, rows = proposal.claim.scope.key, _proposal(document, proposal)
         case Handoff() as handoff:
-            _store_handoff(connection, document, handoff)
+            scope, rows = handoff.project_id, _handoff(document, handoff)
+    return Entry(file, document.content.id, storable(scope), rows)
 
 
-def _store_memory(
-    connection: sqlite3.Connection, entry: Entry, memory: Memory, number: int | None
-) -> None:
+def _memory(
+    document: AnyDocument, file: FileRow, memory: Memory, links: Iterable[WikiLink]
+) -> NoteRows:
     claim = memory.claim
-    note = NoteRow(
-        id=memory.id,
-        path=entry.document.path,
-        name=claim.name,
-        description=claim.description,
-        kind=claim.kind,
-        scope=claim.scope,
-        language=claim.language,
-        status=memory.status,
-        pinned=claim.pinned,
-        tags=claim.tags,
-        aliases=claim.aliases,
-        sources=claim.sources,
-        verified_at=claim.verified_at,
-        created=memory.created,
-        updated=memory.updated,
-        supersedes=memory.supersedes,
-        source_digests=memory.source_digests,
-        checksum=entry.document.checksum.hex,
-        mtime_ns=entry.file.mtime_ns,
-        size=entry.file.size,
-        standing=Standing.SOUND,
-        body=claim.body,
+    paths = [path for source in claim.sources if (path := source_path(source))]
+    note = (
+        str(memory.status),
+        str(Standing.SOUND),
+        str(claim.kind),
+        str(claim.language),
+        identity.slot_key(claim.name),
+        claim.name,
+        document.path,
+        memory.id,
+        int(claim.pinned),
+        claim.verified_at,
+        memory.created,
+        memory.updated,
+        file.checksum,
+        file.mtime_ns,
+        file.size,
+        _findings(document),
+        claim.description,
+        *map(_json, (claim.tags, claim.aliases, claim.sources, memory.supersedes)),
+        _json(memory.source_digests),
+        str(memory.status),
     )
-    number = _insert_note(connection, note, findings=_findings(entry.document), number=number)
     names = [
         (ROLE_ID, memory.id),
         (ROLE_NAME, claim.name),
         *((ROLE_ALIAS, alias) for alias in claim.aliases),
-        (ROLE_STEM, layout.stem(note.path)),
+        (ROLE_STEM, layout.stem(document.path)),
     ]
-    _insert_handles(connection, number, note.scope, names=names)
-    lineage.store(connection, number, memory.supersedes)
-    likeness.store_note(connection, number, claim)
-    hints.store(connection, number, claim)
-    connection.executemany(
-        "INSERT OR IGNORE INTO tags VALUES (?, ?)", [(number, tag_key(tag)) for tag in note.tags]
-    )
-    paths = [path for source in claim.sources if (path := source_path(source))]
-    connection.executemany(
-        "INSERT OR IGNORE INTO pointers VALUES (?, ?)",
-        [(pointer_key(path), number) for path in paths],
-    )
-    _insert_links(connection, number, entry.links)
-    _insert_terms(
-        connection,
-        number,
-        name=claim.name,
-        aliases=_APART.join(claim.aliases),
-        tags=_APART.join(claim.tags),
-        description=claim.description,
-        sources=_APART.join(paths),
-        body=claim.body,
+    return NoteRows(
+        note=_plain(note),
+        body=storable(claim.body),
+        handles=_handles(names),
+        links=_links(links),
+        terms=_terms(
+            claim.name,
+            _APART.join(claim.aliases),
+            _APART.join(claim.tags),
+            claim.description,
+            _APART.join(paths),
+            claim.body,
+        ),
+        supersedes=_distinct(storable(identity.slot_key(each)) for each in memory.supersedes),
+        likenesses=likeness.digests(claim),
+        parameters=tuple(
+            (storable(each.key), storable(each.value)) for each in parameters.parse(claim.body)
+        ),
+        tags=_distinct(map(tag_key, claim.tags)),
+        pointers=_distinct(map(pointer_key, paths)),
     )
 
 
-def _store_unreadable(connection: sqlite3.Connection, entry: Entry, damaged: Damaged) -> None:
-    """Store a file whose metadata can't be read, by the place where it lies.
+def _unreadable(
+    document: AnyDocument, file: FileRow, damaged: Damaged, links: Iterable[WikiLink]
+) -> NoteRows | ProposalRows | HandoffRows:
+    """Return the rows of a file whose metadata can't be read, by the place where it lies.
 
     What lies in the Inbox or among the handoffs is never searched, damaged or not.
     """
-    document = entry.document
     place = layout.place(document.path)
     assert place is not None
     match place.shelf:
         case Shelf.MEMORY:
-            _store_damaged(connection, entry, damaged)
+            return _damaged(document, file, damaged, links)
         case Shelf.PROPOSAL | Shelf.ARCHIVED_PROPOSAL:
             waits = place.shelf is Shelf.PROPOSAL
             status = ProposalStatus.PENDING if waits else ProposalStatus.REJECTED
             claim = Claim(damaged.name, "", Kind.REFERENCE, "", scope=place.scope)
-            _store_proposal(connection, document, Proposal(damaged.id, claim, "", status=status))
+            proposal = Proposal(damaged.id, claim, "", status=status)
+            # Nobody knows what it says, so nothing is the same as it.
+            return _proposal(document, proposal)._replace(likenesses=())
         case Shelf.HANDOFF | Shelf.ARCHIVED_HANDOFF:
             active = place.shelf is Shelf.HANDOFF
             handoff = Handoff(
@@ -154,137 +188,54 @@ def _store_unreadable(connection: sqlite3.Connection, entry: Entry, damaged: Dam
                 current_state="",
                 status=HandoffStatus.ACTIVE if active else HandoffStatus.COMPLETED,
             )
-            _store_handoff(connection, document, handoff)
+            return _handoff(document, handoff)
 
 
-def _store_damaged(connection: sqlite3.Connection, entry: Entry, damaged: Damaged) -> None:
-    note = NoteRow(
-        id=damaged.id,
-        path=entry.document.path,
-        name=damaged.name,
-        description="",
-        kind=None,
-        scope=damaged.scope,
-        language=None,
-        status=Status.ACTIVE,
-        pinned=False,
-        tags=(),
-        aliases=(),
-        sources=(),
-        verified_at=None,
-        created="",
-        updated="",
-        supersedes=(),
-        source_digests=(),
-        checksum=entry.document.checksum.hex,
-        mtime_ns=entry.file.mtime_ns,
-        size=entry.file.size,
-        standing=damaged.standing,
-        body=damaged.text,
+def _damaged(
+    document: AnyDocument, file: FileRow, damaged: Damaged, links: Iterable[WikiLink]
+) -> NoteRows:
+    note = (
+        str(Status.ACTIVE),
+        str(damaged.standing),
+        None,  # of no known kind
+        None,
+        identity.slot_key(damaged.name),
+        damaged.name,
+        document.path,
+        damaged.id,
+        0,
+        None,
+        "",
+        "",
+        file.checksum,
+        file.mtime_ns,
+        file.size,
+        _findings(document),
+        "",
+        *("[]",) * 5,
+        str(Status.ACTIVE),
     )
-    number = _insert_note(connection, note, findings=_findings(entry.document))
-    names = [(ROLE_ID, damaged.id), (ROLE_STEM, damaged.name)]
-    _insert_handles(connection, number, note.scope, names=names)
-    if damaged.standing is not Standing.WITHHELD:
-        _insert_links(connection, number, entry.links)
-        _insert_terms(connection, number, name=damaged.name, body=damaged.text)
-
-
-def _insert_note(
-    connection: sqlite3.Connection, note: NoteRow, *, findings: int, number: int | None = None
-) -> int:
-    """Store what `rows.note` reads back, and return the note's number in this index."""
-    scope = storable(note.scope.key)
-    values: tuple[str | int | None, ...] = (
-        stretches.next_number(connection, scope) if number is None else number,
-        scope,
-        note.status,
-        note.standing,
-        note.kind,
-        note.language,
-        identity.slot_key(note.name),
-        note.name,
-        note.path,
-        note.id,
-        int(note.pinned),
-        note.verified_at,
-        note.created,
-        note.updated,
-        note.checksum,
-        note.mtime_ns,
-        note.size,
-        findings,
-        note.description,
-        *(_json(v) for v in (note.tags, note.aliases, note.sources, note.supersedes)),
-        _json(note.source_digests),
-        note.status,
+    rows = NoteRows(
+        note=_plain(note),
+        body=storable(damaged.text),
+        handles=_handles([(ROLE_ID, damaged.id), (ROLE_STEM, damaged.name)]),
     )
-    cursor = connection.execute(
-        "INSERT INTO all_notes (number, scope, status, standing, kind, language, slot, name, path,"
-        " id, pinned, verified_at, created, updated, checksum, mtime_ns, size, findings,"
-        " description, tags, aliases, sources, supersedes, source_digests, stated, withheld_by)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-        " '')",
-        [storable(value) if isinstance(value, str) else value for value in values],
-    )
-    stored = cursor.lastrowid
-    assert stored is not None
-    connection.execute("INSERT INTO bodies VALUES (?, ?)", (stored, storable(note.body)))
-    return stored
-
-
-def _insert_handles(
-    connection: sqlite3.Connection, number: int, scope: Scope, *, names: list[tuple[int, str]]
-) -> None:
-    """Store each handle once, in its strongest role."""
-    strongest: dict[str, int] = {}
-    for role, name in names:
-        key = storable(identity.slot_key(name))
-        if key:
-            strongest.setdefault(key, role)
-    connection.executemany(
-        "INSERT INTO handles VALUES (?, ?, ?, ?)",
-        [(storable(scope.key), key, role, number) for key, role in strongest.items()],
+    if damaged.standing is Standing.WITHHELD:
+        return rows
+    return rows._replace(
+        links=_links(links), terms=_terms(damaged.name, "", "", "", "", damaged.text)
     )
 
 
-def _insert_links(connection: sqlite3.Connection, number: int, links: tuple[WikiLink, ...]) -> None:
-    rows = [
-        (
-            number,
-            sequence,
-            storable(link.target),
-            link_key(link.target),
-            link_key(link.target.rsplit("/", 1)[-1]),
-            None if link.relation is None else storable(link.relation),
-            link.line,
-        )
-        for sequence, link in enumerate(links)
-        if link.target  # a link to a heading of the note itself leads nowhere else
-    ]
-    connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-
-def _insert_terms(connection: sqlite3.Connection, number: int, **texts: str) -> None:
-    columns = ("name", "aliases", "tags", "description", "sources", "body")
-    connection.execute(
-        "INSERT INTO terms (rowid, name, aliases, tags, description, sources, body)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, *(for_index(texts.get(column, "")) for column in columns)),
-    )
-
-
-def _store_proposal(
-    connection: sqlite3.Connection, document: AnyDocument, proposal: Proposal
-) -> None:
+def _proposal(document: AnyDocument, proposal: Proposal) -> ProposalRows:
     claim = proposal.claim
-    values: tuple[str | None, ...] = (
+    row = (
         document.path,
         proposal.id,
         identity.slot_key(claim.name),
         claim.scope.key,
-        proposal.status,
-        claim.kind,
+        str(proposal.status),
+        str(claim.kind),
         claim.name,
         claim.description,
         proposal.created,
@@ -294,33 +245,69 @@ def _store_proposal(
         proposal.target_id,
         proposal.resolved_at,
         document.checksum.hex,
+        _findings(document),
     )
-    connection.execute(
-        "INSERT INTO all_proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
-        (*(None if v is None else storable(v) for v in values), _findings(document)),
+    waits = proposal.status is ProposalStatus.PENDING
+    return ProposalRows(
+        storable(document.path), _plain(row), likeness.digests(claim) if waits else ()
     )
 
 
-def _store_handoff(connection: sqlite3.Connection, document: AnyDocument, handoff: Handoff) -> None:
-    values = (
+def _handoff(document: AnyDocument, handoff: Handoff) -> HandoffRows:
+    row = (
         document.path,
         handoff.id,
         identity.slot_key(handoff.title),
         handoff.project_id,
-        handoff.status,
+        str(handoff.status),
         handoff.title,
         handoff.created,
         handoff.updated,
         document.checksum.hex,
+        _findings(document),
     )
-    connection.execute(
-        "INSERT INTO all_handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
-        (*(storable(v) for v in values), _findings(document)),
+    return HandoffRows(_plain(row))
+
+
+def _handles(names: Iterable[tuple[int, str]]) -> tuple[tuple[str, int], ...]:
+    strongest: dict[str, int] = {}
+    for role, name in names:
+        key = storable(identity.slot_key(name))
+        if key:
+            strongest.setdefault(key, role)
+    return tuple(strongest.items())
+
+
+def _links(links: Iterable[WikiLink]) -> tuple[tuple[Value, ...], ...]:
+    return tuple(
+        (
+            sequence,
+            storable(link.target),
+            link_key(link.target),
+            link_key(link.target.rsplit("/", 1)[-1]),
+            None if link.relation is None else storable(link.relation),
+            link.line,
+        )
+        for sequence, link in enumerate(links)
+        if link.target  # a link to a heading of the note itself leads nowhere else
     )
+
+
+def _terms(*columns: str) -> tuple[str, ...]:
+    return tuple([for_index(text) if text else "" for text in columns])
+
+
+def _plain(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Return the values as SQLite takes them."""
+    return tuple([storable(each) if isinstance(each, str) else each for each in values])
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
 
 
 def _json(values: tuple[str, ...] | tuple[tuple[str, str], ...]) -> str:
-    return json.dumps(values, ensure_ascii=False) if values else "[]"
+    return _encoded(values) if values else "[]"
 
 
 def _findings(document: AnyDocument) -> int:

@@ -13,10 +13,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from keepm.index import rows
+from keepm.index.entries import Entry, NoteRows
 from keepm.model.memory import Visibility
 
 Tally = dict[str, Counter[str]]
 """By scope key and term: how many notes hold it."""
+
+
+def counted(entries: Iterable[Entry]) -> Tally:
+    """Count the terms of documents that are to be stored."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in entries:
+        if isinstance(each.rows, NoteRows):
+            found[each.scope].update(each.rows.vocabulary)
+    return found
 
 
 def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:

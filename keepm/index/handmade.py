@@ -29,15 +29,14 @@ class HandEdit:
 
 def store(connection: sqlite3.Connection, edits: Iterable[HandEdit]) -> None:
     """Note edits before the index forgets what it knew; the first of several of a path counts."""
-    for edit in edits:
-        connection.execute(
-            "INSERT INTO hand_edits VALUES (?1, ?2, coalesce("
-            " (SELECT id FROM all_notes WHERE path = ?1),"
-            " (SELECT id FROM all_proposals WHERE path = ?1),"
-            " (SELECT id FROM all_handoffs WHERE path = ?1)), ?3)"
-            " ON CONFLICT DO UPDATE SET review = max(review, excluded.review)",
-            (edit.path, edit.before, edit.review),
-        )
+    connection.executemany(
+        "INSERT INTO hand_edits VALUES (?1, ?2, coalesce("
+        " (SELECT id FROM all_notes WHERE path = ?1),"
+        " (SELECT id FROM all_proposals WHERE path = ?1),"
+        " (SELECT id FROM all_handoffs WHERE path = ?1)), ?3)"
+        " ON CONFLICT DO UPDATE SET review = max(review, excluded.review)",
+        [(edit.path, edit.before, edit.review) for edit in edits],
+    )
 
 
 def strike(connection: sqlite3.Connection, paths: Iterable[str]) -> None:

@@ -19,8 +19,7 @@ from keepm.index import frequencies, rows, stopwords, stretches
 from keepm.index.analysis import for_index, spelt_words
 from keepm.index.connection import kept
 from keepm.index.database import Database
-from keepm.model import parameters
-from keepm.model.memory import Claim, Visibility
+from keepm.model.memory import Visibility
 
 _MOST_SUBJECTS = 5
 _MOST_KEPT = 500  # notes whose surroundings are kept until somebody writes
@@ -97,18 +96,6 @@ _Found = Iterator[tuple[_Note, str, str]]
 
 _Around = list[list[tuple[str, ConflictHint]]]
 """What one of the three ways finds around a note, with the path of the other: way by way."""
-
-
-def store(connection: sqlite3.Connection, number: int, claim: Claim) -> None:
-    """Store the parameters that a note states."""
-    scope = rows.storable(claim.scope.key)
-    connection.executemany(
-        "INSERT INTO parameters VALUES (?, ?, ?, ?)",
-        [
-            (scope, rows.storable(each.key), number, rows.storable(each.value))
-            for each in parameters.parse(claim.body)
-        ],
-    )
 
 
 def around(

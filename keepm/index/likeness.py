@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from keepm.config.sameness import load_sameness
@@ -30,23 +30,31 @@ class Holder:
     is_proposal: bool = False
 
 
-def store_note(connection: sqlite3.Connection, number: int, claim: Claim) -> None:
-    """Store a note's keys in place of those it had.
+def digests(claim: Claim) -> tuple[int, ...]:
+    """Return what is stored of a claim's keys."""
+    keys = similarity.stored_keys(claim, load_sameness())
+    return tuple(sorted({_hash(key, claim.scope) for key in keys}))
+
+
+def store_notes(
+    connection: sqlite3.Connection, wanted: Mapping[int, Collection[int]], known: Collection[int]
+) -> None:
+    """Store notes' digests, by number, in place of those they had; `known` are the notes that may
+    have some.
 
     They lie all over their table, and an update seldom changes one: what stays isn't written.
     """
-    known = {
-        key
-        for (key,) in connection.execute("SELECT key FROM likenesses WHERE number = ?", (number,))
-    }
-    wanted = _stored(claim)
-    connection.executemany(
-        "DELETE FROM likenesses WHERE key = ? AND number = ?",
-        [(key, number) for key in known - wanted],
-    )
-    connection.executemany(
-        "INSERT INTO likenesses VALUES (?, ?)", [(key, number) for key in wanted - known]
-    )
+    more = {(digest, number) for number, digests in wanted.items() for digest in digests}
+    for number in known:
+        had = connection.execute(
+            "SELECT key, number FROM likenesses WHERE number = ?", (number,)
+        ).fetchall()
+        connection.executemany(
+            "DELETE FROM likenesses WHERE key = ? AND number = ?",
+            [each for each in had if each not in more],
+        )
+        more.difference_update(had)
+    connection.executemany("INSERT INTO likenesses VALUES (?, ?)", sorted(more))
 
 
 def forget_note(connection: sqlite3.Connection, number: int) -> None:
@@ -54,11 +62,11 @@ def forget_note(connection: sqlite3.Connection, number: int) -> None:
     connection.execute("DELETE FROM likenesses WHERE number = ?", (number,))
 
 
-def store_proposal(connection: sqlite3.Connection, path: str, claim: Claim) -> None:
-    """Store a pending proposal's keys."""
+def store_proposals(connection: sqlite3.Connection, wanted: Mapping[str, Collection[int]]) -> None:
+    """Store the digests of proposals, by path."""
     connection.executemany(
         "INSERT OR IGNORE INTO proposal_likenesses VALUES (?, ?)",
-        [(key, path) for key in _stored(claim)],
+        [(digest, path) for path, digests in wanted.items() for digest in digests],
     )
 
 
@@ -94,11 +102,6 @@ def holders(
                 for key, each, name, path in proposals
             ]
     return found
-
-
-def _stored(claim: Claim) -> set[int]:
-    keys = similarity.stored_keys(claim, load_sameness())
-    return {_hash(key, claim.scope) for key in keys}
 
 
 def _hash(key: str, scope: Scope) -> int:

@@ -55,14 +55,6 @@ def successors(db: Database, note_id: str, scope: Scope) -> list[Successor]:
     return [Successor(*row) for row in found]
 
 
-def store(connection: sqlite3.Connection, number: int, supersedes: Iterable[str]) -> None:
-    """Remember what a note supersedes."""
-    connection.executemany(
-        "INSERT OR IGNORE INTO supersessions VALUES (?, ?)",
-        [(_key(target), number) for target in supersedes],
-    )
-
-
 def tied(connection: sqlite3.Connection, paths: Iterable[str]) -> bool:
     """Tell whether a note at one of these paths supersedes another or is superseded."""
     if connection.execute("SELECT 1 FROM supersessions LIMIT 1").fetchone() is None:

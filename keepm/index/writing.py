@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from keepm.index import (
-    entries,
     frequencies,
     handmade,
     likeness,
     lineage,
     lookalikes,
     rulings,
+    storing,
     versions,
     withholding,
 )
@@ -31,7 +31,6 @@ from keepm.index.rows import storable
 from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.model import layout
-from keepm.model.memory import Memory
 
 _BULK_HASH_BYTES = 64 * 1024 * 1024
 _NORMAL_HASH_BYTES = 1024 * 1024
@@ -44,7 +43,7 @@ _file_row = functools.partial(tuple.__new__, FileRow)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Changes that become visible together."""
+    """Changes that become visible together; a path stands in one of the lists at most."""
 
     entries: tuple[Entry, ...] = ()
     skipped: tuple[FileRow, ...] = ()
@@ -143,32 +142,35 @@ def _configure(db: Database, *, automerge: int, hash_bytes: int, log_pages: int)
 
 def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     handmade.store(connection, batch.edits)
-    paths = [*batch.removed, *(each.file.path for each in batch.entries)]
-    paths += [row.path for row in batch.skipped]
-    were_tied = lineage.tied(connection, paths)
-    tally = frequencies.tally(connection, paths)
+    # Of two entries of one path the later one counts.
+    entries = {each.file.path: each for each in batch.entries}
+    paths = [*batch.removed, *entries, *(row.path for row in batch.skipped)]
+    known = _known(connection, paths)
+    were_tied = lineage.tied(connection, known)
+    before = frequencies.tally(connection, known)
     for path in batch.removed:
         _forget(connection, path)
-    for entry in batch.entries:
-        number = _clear(connection, entry.file.path)
-        if number is not None and not isinstance(entry.document.content, Memory):
-            likeness.forget_note(connection, number)
-        _store_file(connection, entry.file)
-        entries.store(connection, entry, number)
     for row in batch.skipped:
         _forget(connection, row.path)
-        _store_file(connection, row)
+    numbers = {
+        path: number
+        for path in entries
+        if path in known and (number := _clear(connection, path)) is not None
+    }
+    _store_files(connection, [(each.scope, each.file) for each in entries.values()])
+    _store_files(connection, [(_scope(row.path), row) for row in batch.skipped])
+    storing.store(connection, tuple(entries.values()), numbers)
     lookalikes.store(connection, batch.lookalikes)
     for row in batch.touched:
         _restamp(connection, row)
-    frequencies.adjust(connection, tally, frequencies.tally(connection, paths))
+    frequencies.adjust(connection, before, frequencies.counted(entries.values()))
     handmade.strike(connection, batch.recorded)
     versions.store(connection, batch.versions, anew=batch.anew)
     rulings.store(connection, batch.rulings, anew=batch.anew)
     changed = withholding.settle(
         connection,
         [*paths, *batch.recorded, *(edit.path for edit in batch.edits)],
-        fresh=[(each.file.checksum, each.document.content.id) for each in batch.entries],
+        fresh=[(each.file.checksum, each.id) for each in entries.values()],
         told=batch.versions,
         anew=batch.anew or bool(batch.rulings),
     )
@@ -177,21 +179,29 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
 
 
-def _store_file(connection: sqlite3.Connection, row: FileRow) -> None:
-    place = layout.place(row.path)
-    scope = None if place is None else storable(place.scope.key)
-    connection.execute(
+def _known(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, None]:
+    """Return which of these paths the index knows."""
+    look = "SELECT 1 FROM files WHERE path = ?"
+    return {
+        path: None
+        for path in paths
+        if connection.execute(look, (_path_value(path),)).fetchone() is not None
+    }
+
+
+def _store_files(
+    connection: sqlite3.Connection, rows: Iterable[tuple[str | None, FileRow]]
+) -> None:
+    """Remember files, each with its scope's key."""
+    connection.executemany(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            _path_value(row.path),
-            scope,
-            row.size,
-            row.mtime_ns,
-            row.checksum,
-            row.scanned_ns,
-            row.reason,
-        ),
+        [(_path_value(row.path), scope, *row[1:]) for scope, row in rows],
     )
+
+
+def _scope(path: str) -> str | None:
+    place = layout.place(path)
+    return None if place is None else storable(place.scope.key)
 
 
 def _restamp(connection: sqlite3.Connection, row: FileRow) -> None:

@@ -5,7 +5,9 @@ What differs from what the index knew is noted as a hand edit; whether it is one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from keepm.errors import KeepMError, LimitExceeded, NotFound
@@ -13,19 +15,20 @@ from keepm.index import lookalikes
 from keepm.index.handmade import HandEdit
 from keepm.index.lookalikes import Lookalike
 from keepm.index.writing import Batch, Entry, FileRow
-from keepm.markdown import documents, memories
+from keepm.markdown import documents
 from keepm.model import copies, layout
 from keepm.model.checksum import Checksum
-from keepm.model.document import Damaged, Document
-from keepm.model.links import WikiLink
-from keepm.model.memory import Memory
+from keepm.model.document import AnyDocument, Damaged
+from keepm.operations import parsing
 from keepm.operations.news import News
+from keepm.operations.parsing import Parser, Source
 from keepm.operations.vault import Vault
 from keepm.store import history, reader
 from keepm.store.reader import FileState
 
 _BATCH = 200
 _LARGEST_BATCH = 8 * _BATCH
+_LARGEST_BYTES = 8_000_000  # of a batch, whatever the files' number
 _NOT_SERVED = (f"{layout.TRASH}/", f"{layout.RECORDS}/")  # what a change writes beside documents
 
 
@@ -49,11 +52,11 @@ class OnRecord:
         Where hand edits are reviewed, also whether a vault that has a ledger never saw it:
         deleting the index lets nothing in.
         """
-        document, digest = entry.document, entry.document.checksum.hex
+        digest = entry.file.checksum
         if digest in self.versions:
             return False
         unseen = self.kept is not None and bool(self.versions) and digest not in self.kept
-        return unseen or document.content.id in self.documents
+        return unseen or entry.id in self.documents
 
 
 def on_record_of(vault: Vault, told: News) -> OnRecord:
@@ -73,27 +76,41 @@ def batches(
     *,
     scanned_ns: int,
     on_record: OnRecord | None,
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield the files in batches; `on_record` where there is no index to compare with."""
     # A copy is told by the note that it is a copy of, so the notes come first.
     ordered = sorted((s.path for s in unread), key=lambda path: copies.base(path) is not None)
-    start, size = 0, _BATCH
-    while start < len(ordered):
-        if vault.progress.stopping.is_set():
-            return
-        paths = ordered[start : start + size]
-        start += size
-        # Some notes can be found soon; of many, fewer transactions write fewer pages twice.
-        size = min(2 * size, _LARGEST_BATCH)
-        batch = read_batch(vault, paths, known, scanned_ns)
-        if on_record is not None:
-            # The first look at a vault finds nothing changed but what the ledgers know better.
-            found = (entry.file.path for entry in batch.entries if on_record.misses(entry))
-            review = vault.reviews_edits
-            edits = tuple(HandEdit(path, None, review=review) for path in found)
-            batch = replace(batch, edits=edits)
-        yield batch
-        vault.progress.left = max(0, len(ordered) - start)
+    left, size = len(ordered), _BATCH
+    paths = iter(ordered)
+    portions: deque[_Reading] = deque()
+    with Parser(apart=len(ordered) >= parsing.LEAST_APART) as parser:
+        while not vault.progress.stopping.is_set():
+            portion = _Reading(vault, known, scanned_ns)
+            with vault.root.paths.looking_once():
+                for path in itertools.islice(paths, size):
+                    portion.take(path)
+                    if portion.is_large:
+                        break
+            # Some notes can be found soon; of many, fewer transactions write fewer pages twice.
+            size = min(size * 2, _LARGEST_BATCH)
+            if portion.seen:
+                portions.append(portion)
+                parser.give(portion.sources)
+                if not parser.is_full:
+                    continue
+            elif not portions:
+                return
+            first = portions.popleft()
+            batch = first.batch(parser.take())
+            if on_record is not None:
+                # The first look at a vault finds nothing changed but what the ledgers know better.
+                found = (entry.file.path for entry in batch.entries if on_record.misses(entry))
+                review = vault.reviews_edits
+                edits = tuple(HandEdit(path, None, review=review) for path in found)
+                batch = replace(batch, edits=edits)
+            yield batch
+            left -= first.seen
+            vault.progress.left = left
 
 
 def read_batch(
@@ -106,32 +123,34 @@ def read_batch(
     reading = _Reading(vault, known, scanned_ns)
     for path in paths:
         reading.take(path)
-    return Batch(
-        entries=tuple(reading.entries),
-        skipped=tuple(reading.skipped),
-        removed=tuple(reading.removed),
-        touched=tuple(reading.touched),
-        lookalikes=tuple(reading.lookalikes),
-        edits=tuple(reading.edits),
-    )
+    return reading.batch(parsing.parse(reading.sources))
 
 
 @dataclass(slots=True)
 class _Reading:
-    """A batch while it grows."""
+    """A batch while it grows: read first, then, when its `sources` are parsed, complete."""
 
     vault: Vault
     known: Mapping[str, FileRow]
     scanned_ns: int
-    entries: list[Entry] = field(default_factory=list)
+    seen: int = 0
+    size: int = 0  # of what was read, in bytes
+    sources: list[Source] = field(default_factory=list)
+    named_as_copies: list[Source] = field(default_factory=list)
     skipped: list[FileRow] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     touched: list[FileRow] = field(default_factory=list)
     lookalikes: list[Lookalike] = field(default_factory=list)
     edits: list[HandEdit] = field(default_factory=list)
 
+    @property
+    def is_large(self) -> bool:
+        """Tell whether it holds so much that memory asks for an end."""
+        return self.size >= _LARGEST_BYTES
+
     def take(self, path: str) -> None:
         """Read one file."""
+        self.seen += 1
         if layout.place(path) is None:
             if not path.startswith(_NOT_SERVED):
                 self._skip(path, "place")
@@ -150,34 +169,55 @@ class _Reading:
         else:
             self._read(path, data, state)
 
+    def batch(self, parsed: Sequence[Entry]) -> Batch:
+        """Return the batch, of which `sources` are parsed."""
+        named = self._judged(parsed)
+        return Batch(
+            entries=(*parsed, *named),
+            skipped=tuple(self.skipped),
+            removed=tuple(self.removed),
+            touched=tuple(self.touched),
+            lookalikes=tuple(self.lookalikes),
+            edits=tuple(self.edits),
+        )
+
     def _read(self, path: str, data: bytes, state: FileState) -> None:
+        self.size += len(data)
         row = self.known.get(path)
         checksum = Checksum.of(data).hex
         file = FileRow(path, state.size, state.mtime_ns, checksum, self.scanned_ns, None)
-        found = entry(path, data, file) if copies.base(path) is not None else None
-        if found is not None and self._is_copy(found):
-            self.skipped.append(file._replace(reason=lookalikes.REASON))
-        elif row is not None and row.checksum == checksum and row.reason is None:
+        if copies.base(path) is not None:
+            self.named_as_copies.append(Source(data, file))
+        elif _is_same(row, file):
             self.touched.append(file)
         else:
-            self.entries.append(found or entry(path, data, file))
+            self.sources.append(Source(data, file))
             self.edits.append(edit(path, row, review=self.vault.reviews_edits))
 
-    def _is_copy(self, found: Entry) -> bool:
+    def _judged(self, others: Sequence[Entry]) -> list[Entry]:
+        """Return what is to be indexed of the files that have a copy's name."""
+        entries: list[Entry] = []
+        for data, file in self.named_as_copies:
+            row = self.known.get(file.path)
+            document = documents.read(file.path, data)
+            if self._is_copy(document, itertools.chain(others, entries)):
+                self.skipped.append(file._replace(reason=lookalikes.REASON))
+            elif _is_same(row, file):
+                self.touched.append(file)
+            else:
+                entries.append(parsing.entry(document, file))
+                self.edits.append(edit(file.path, row, review=self.vault.reviews_edits))
+        return entries
+
+    def _is_copy(self, document: AnyDocument, others: Iterable[Entry]) -> bool:
         """Tell whether a file with a copy's name is one, and remember its id."""
-        document = found.document
         if isinstance(document.content, Damaged):
             return False  # it has no id of its own
-        place, path = layout.place(document.path), document.path
+        place, path, own_id = layout.place(document.path), document.path, document.content.id
         assert place is not None  # `take` has looked
-        scope = place.scope
-        self.lookalikes.append(Lookalike(path, scope, document.content.id))
-        family = lookalikes.holders(self.vault.database, scope, document.content.id)
-        family.update(
-            other.document.path
-            for other in self.entries
-            if other.document.content.id == document.content.id
-        )
+        self.lookalikes.append(Lookalike(path, place.scope, own_id))
+        family = lookalikes.holders(self.vault.database, place.scope, own_id)
+        family.update(other.file.path for other in others if other.id == own_id)
         return path in copies.among({path, *family})
 
     def _gone(self, path: str) -> None:
@@ -197,18 +237,9 @@ class _Reading:
             self.skipped.append(row)  # seen again so much later, its stamps are proven
 
 
-def entry(path: str, data: bytes, file: FileRow) -> Entry:
-    """Parse one file's bytes for the index."""
-    document = documents.read(path, data)
-    links: tuple[WikiLink, ...] = ()
-    if isinstance(document.content, Memory):
-        links = memories.relations(_as_memory(document))
-    return Entry(document=document, file=file, links=links)
-
-
-def _as_memory(document: object) -> Document[Memory]:
-    assert isinstance(document, Document)
-    return document
+def _is_same(row: FileRow | None, file: FileRow) -> bool:
+    """Tell whether the index holds a file's bytes as a document already."""
+    return row is not None and row.checksum == file.checksum and row.reason is None
 
 
 def unread_row(path: str, reason: str, scanned_ns: int, state: FileState | None = None) -> FileRow:

@@ -152,14 +152,14 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
         vault.progress.state = IndexState.CATCHING_UP
     written: list[FileRow] = []
     on_record = intake.on_record_of(vault, told) if vault.progress.rebuilding else None
-    batches = _noting(
-        intake.batches(vault, unread, known, scanned_ns=scanned_ns, on_record=on_record), written
-    )
-    if vault.progress.rebuilding:
-        writing.rebuild(vault.database, batches)
-    else:
-        for batch in batches:
-            writing.apply(vault.database, batch)
+    read = intake.batches(vault, unread, known, scanned_ns=scanned_ns, on_record=on_record)
+    with contextlib.closing(read):  # also when the index fails: a process may be parsing
+        batches = _noting(read, written)
+        if vault.progress.rebuilding:
+            writing.rebuild(vault.database, batches)
+        else:
+            for batch in batches:
+                writing.apply(vault.database, batch)
     _settle(vault, written)
     if vault.progress.stopping.is_set() and vault.progress.left:
         return Pass(seen, 0, 0, len(skipped))  # the next start reads the rest
@@ -236,7 +236,8 @@ def _settle(vault: Vault, written: Sequence[FileRow]) -> None:
     Without this, a writer's newer row could be replaced by the version read before it.
     """
     for _ in range(3):
-        late = [row.path for row in written if _moved_on(vault, row)]
+        with vault.root.paths.looking_once():
+            late = [row.path for row in written if _moved_on(vault, row)]
         if not late:
             return
         batch = intake.read_batch(vault, late, {row.path: row for row in written}, time.time_ns())

@@ -52,10 +52,13 @@ class VaultPaths:
     def looking_once(self) -> Iterator[None]:
         """Let this thread look at each folder only once, for the body of a `with`.
 
-        For the time of one change under the lock. A folder that gives way to a symlink meanwhile
-        does no more harm than between a look and the call that follows it; the last part of a
-        path is looked at each time.
+        For the time of one change under the lock, or of some files of many. A folder that gives
+        way to a symlink meanwhile does no more harm than between a look and the call that follows
+        it; the last part of a path is looked at each time.
         """
+        if getattr(self._held, "folders", None) is not None:
+            yield  # within such a body
+            return
         self._held.folders = {}
         try:
             yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from keepm.index import entries
 from keepm.index.writing import Entry, FileRow
 from keepm.model import layout, links
 from keepm.model.checksum import Checksum
@@ -59,7 +60,7 @@ def note(
     )
     data = repr(content).encode()
     document = Document(at, Checksum.of(data), data, content, findings)
-    return Entry(document, stamp(document), tuple(links.parse(body)))
+    return entries.entry(document, stamp(document), tuple(links.parse(body)))
 
 
 def damaged(
@@ -69,7 +70,7 @@ def damaged(
     content = Damaged(f"id-{name}", name, scope, text, standing)
     data = text.encode("utf-8", "replace")
     document = Document(path, Checksum.of(data), data, content)
-    return Entry(document, stamp(document), tuple(links.parse(text)))
+    return entries.entry(document, stamp(document), tuple(links.parse(text)))
 
 
 def proposal(
@@ -93,7 +94,7 @@ def proposal(
     path = layout.inbox_path(layout.Shelf.PROPOSAL, scope, name, identity)
     data = repr(content).encode()
     document = Document(path, Checksum.of(data), data, content)
-    return Entry(document, stamp(document))
+    return entries.entry(document, stamp(document))
 
 
 def handoff(
@@ -117,7 +118,7 @@ def handoff(
     path = layout.inbox_path(layout.Shelf.HANDOFF, scope, title, content.id)
     data = repr(content).encode()
     document = Document(path, Checksum.of(data), data, content)
-    return Entry(document, stamp(document))
+    return entries.entry(document, stamp(document))
 
 
 def stamp(document: AnyDocument) -> FileRow:

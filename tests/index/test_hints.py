@@ -19,7 +19,7 @@ UNRELATED = Path(__file__).parent.parent / "corpora/unrelated/notes.toml"
 
 
 def around(db: Database, *entries: Entry, limit: int = 20) -> list[ConflictHint]:
-    return hints.around(db, [entry.document.path for entry in entries], OWN, limit=limit)
+    return hints.around(db, [entry.file.path for entry in entries], OWN, limit=limit)
 
 
 def told(db: Database, *entries: Entry) -> list[tuple[str, str, str, str]]:
@@ -79,7 +79,7 @@ def test_another_project_s_conflicts_are_not_shown(filled: Fill) -> None:
     one = note("a", scope=GADGETS, aliases=("x",))
     two = note("b", scope=GADGETS, aliases=("x",))
     db = filled(one, two)
-    paths = [one.document.path, two.document.path]
+    paths = [one.file.path, two.file.path]
     assert hints.around(db, paths, OWN, limit=9) == []
     assert len(hints.around(db, paths, Visibility("gadgets"), limit=9)) == 1
 
@@ -122,7 +122,7 @@ def test_notes_on_one_file_that_state_two_values_are_hinted_at(filled: Fill) -> 
         damaged("console proxy", "## Reproducible parameters\n\n- port: 8080"),
         damaged("console proxy", "- port: 8080", standing=Standing.WITHHELD),
     ],
-    ids=lambda entry: repr(entry.document.content)[:40],
+    ids=lambda entry: repr(entry.rows)[:40],
 )
 def test_what_states_no_other_value_is_no_conflict(filled: Fill, other: Entry) -> None:
     one = stating("console-listener", "port: 9721")
@@ -206,7 +206,7 @@ def test_few_unrelated_notes_give_no_hint_either(filled: Fill) -> None:
         for start in range(len(notes) - count):
             some = notes[start : start + count]
             rebuild(filled(), [Batch(tuple(some))])
-            assert told(filled(), *some) == [], [each.document.path for each in some]
+            assert told(filled(), *some) == [], [each.file.path for each in some]
 
 
 def test_a_pair_is_named_once_by_its_strongest_hint_and_always_alike(filled: Fill) -> None:

@@ -49,16 +49,16 @@ def test_pending_proposals_are_met_where_asked_for(filled: Fill) -> None:
     waits = proposal("idea")
     db = filled(waits, proposal("done", status=ProposalStatus.REJECTED))
     assert met(db, "idea-2", GLOBAL) == set()
-    assert met(db, "idea-2", GLOBAL, with_proposals=True) == {waits.document.path}
+    assert met(db, "idea-2", GLOBAL, with_proposals=True) == {waits.file.path}
     assert met(db, "done-2", GLOBAL, with_proposals=True) == set()
 
 
 def test_what_is_gone_or_changed_is_met_no_longer(filled: Fill) -> None:
     old, waits = note("port"), proposal("idea")
     db = filled(old, waits)
-    apply(db, Batch((note("lock-file", path=old.document.path),), removed=(waits.document.path,)))
+    apply(db, Batch((note("lock-file", path=old.file.path),), removed=(waits.file.path,)))
     assert met(db, "port-new", GLOBAL) == set()
-    assert met(db, "lock-file-new", GLOBAL) == {old.document.path}
+    assert met(db, "lock-file-new", GLOBAL) == {old.file.path}
     assert met(db, "idea-2", GLOBAL, with_proposals=True) == set()
 
 

@@ -18,7 +18,7 @@ from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.index.writing import Batch, Entry, apply, rebuild
 from keepm.model import similarity
-from keepm.model.memory import GLOBAL, Status, Visibility
+from keepm.model.memory import GLOBAL, Claim, Kind, Status, Visibility
 from keepm.model.quarantine import RULING, UNREVIEWED, Rule
 from keepm.model.scope import Scope
 from tests import strategies  # noqa: F401 (its profile: no deadlines)
@@ -394,10 +394,11 @@ def test_no_query_of_this_room_meets_what_is_withheld(filled: Fill) -> None:
     )
     db = filled(*entries)
     here = Visibility("widgets")
+    claim = Claim("canary", "", Kind.REFERENCE, "", scope=WIDGETS, aliases=("alias",))
 
     def met() -> str:
         taken = [catalog.find(db, each, here) for each in ("canary", "alias", "canary-id", "other")]
-        keys = similarity.exact_keys(entries[0].document.content.claim, RULES)  # type: ignore[union-attr]
+        keys = similarity.exact_keys(claim, RULES)
         return (
             repr(
                 [
@@ -409,7 +410,7 @@ def test_no_query_of_this_room_meets_what_is_withheld(filled: Fill) -> None:
                     catalog.find_handoffs(db, "canary work", here),
                     catalog.handoffs(db, here),
                     glance.glance(db, here, pinned=9, handoffs=9),
-                    graph.links(db, entries[1].document.content.id, here),
+                    graph.links(db, entries[1].id, here),
                     likeness.holders(db, keys, WIDGETS, with_proposals=True),
                     search.search(db, search.Query("canary alias", here)),
                 ]

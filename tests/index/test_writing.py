@@ -17,7 +17,7 @@ from keepm.index.schema import TABLES
 from keepm.index.search import Query, search
 from keepm.index.writing import Batch, Entry, apply, files, rebuild
 from keepm.model.document import Standing
-from keepm.model.memory import GLOBAL, Kind, Status, Visibility
+from keepm.model.memory import GLOBAL, Kind, Language, Status, Visibility
 from tests import strategies  # noqa: F401 (its profile: no deadlines)
 from tests.index.building import GADGETS, WIDGETS, damaged, handoff, note, proposal, skipped
 from tests.index.conftest import Fill
@@ -206,25 +206,23 @@ def test_text_that_is_no_unicode_is_stored_all_the_same(filled: Fill) -> None:
 
 
 def test_a_note_comes_back_as_it_was_given(filled: Fill) -> None:
-    entry = note(
-        "Über-Name",
-        "Body.\n",
-        scope=WIDGETS,
-        description="Line.",
-        tags=("a", "b"),
-        aliases=("x, y",),
-        sources=("a/b.py#L1",),
-        pinned=True,
-        verified_at="2026-02-01",
-        supersedes=("id-1",),
-    )
-    row = note_by_path(filled(entry), entry.document.path)
+    given: dict[str, Any] = {
+        "name": "Über-Name",
+        "body": "Body.\n",
+        "kind": Kind.WORKFLOW,
+        "scope": WIDGETS,
+        "language": Language.ZH,
+        "description": "Line.",
+        "tags": ("a", "b"),
+        "aliases": ("x, y",),
+        "sources": ("a/b.py#L1",),
+        "pinned": True,
+        "verified_at": "2026-02-01",
+        "supersedes": ("id-1",),
+    }
+    entry = note(**given)
+    row = note_by_path(filled(entry), entry.file.path)
     assert row is not None
-    content = entry.document.content
-    claim = content.claim  # type: ignore[union-attr]
-    for name in ("name", "description", "kind", "scope", "language", "pinned", "verified_at"):
-        assert getattr(row, name) == getattr(claim, name)
-    for name in ("tags", "aliases", "sources", "body"):
-        assert getattr(row, name) == getattr(claim, name)
-    assert (row.supersedes, row.status) == (("id-1",), Status.ACTIVE)
-    assert row.checksum == entry.document.checksum.hex
+    assert {name: getattr(row, name) for name in given} == given
+    assert (row.id, row.status) == (entry.id, Status.ACTIVE)
+    assert row.checksum == entry.file.checksum

@@ -175,3 +175,14 @@ def test_after_a_change_the_folders_are_looked_at_again(paths: VaultPaths, tmp_p
 
     with pytest.raises(InvalidIdentifier):
         paths.locate("Memory/global/note.md")
+
+
+def test_a_look_within_a_look_ends_with_the_outer_one(paths: VaultPaths, tmp_path: Path) -> None:
+    with paths.looking_once():
+        with paths.looking_once():
+            paths.locate("Memory/global/note.md")
+        (paths.root / "Memory/global").rename(tmp_path / "moved")
+        (paths.root / "Memory/global").symlink_to(tmp_path / "moved")
+        paths.locate("Memory/global/note.md")
+    with pytest.raises(InvalidIdentifier):
+        paths.locate("Memory/global/note.md")

@@ -1,0 +1,136 @@
+"""The rows of documents, put into the tables many at a time; their paths hold none yet."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from keepm.index import likeness, stretches
+from keepm.index.entries import Entry, HandoffRows, NoteRows, ProposalRows
+
+_Note = tuple[int, str, NoteRows]
+"""A note's number, its scope's key, its rows."""
+
+
+def store(
+    connection: sqlite3.Connection, entries: Sequence[Entry], numbers: Mapping[str, int]
+) -> None:
+    """Store the rows of documents.
+
+    `numbers` are those of the notes that some of them replace, by path: the rows are gone, but
+    for the likenesses.
+    """
+    proposals: list[ProposalRows] = []
+    handoffs: list[HandoffRows] = []
+    kept: list[_Note] = []
+    new: defaultdict[str, list[NoteRows]] = defaultdict(list)
+    for each in entries:
+        match each.rows:
+            case NoteRows() as rows:
+                number = numbers.get(each.file.path)
+                if number is None:
+                    new[each.scope].append(rows)
+                else:
+                    kept.append((number, each.scope, rows))
+            case ProposalRows() as rows:
+                proposals.append(rows)
+            case HandoffRows() as rows:
+                handoffs.append(rows)
+    notes = _store_notes(connection, kept, new)
+    likeness.store_notes(
+        connection,
+        {number: rows.likenesses for number, _, rows in notes},
+        [number for number, _, _ in kept],
+    )
+    connection.executemany(
+        "INSERT INTO all_proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
+        [rows.row for rows in proposals],
+    )
+    likeness.store_proposals(
+        connection, {rows.path: rows.likenesses for rows in proposals if rows.likenesses}
+    )
+    connection.executemany(
+        "INSERT INTO all_handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
+        [rows.row for rows in handoffs],
+    )
+
+
+def _store_notes(
+    connection: sqlite3.Connection, kept: Sequence[_Note], new: Mapping[str, Sequence[NoteRows]]
+) -> list[_Note]:
+    """Store notes and what hangs on them; return them all with their numbers, in that order."""
+    _insert(connection, kept)
+    notes = [*kept]
+    for scope, some in new.items():
+        notes += _insert_new(connection, scope, some)
+    # The full text takes ascending numbers together, and everything else lies so in its table.
+    notes.sort(key=lambda note: note[0])
+    connection.executemany(
+        "INSERT INTO bodies VALUES (?, ?)", [(number, rows.body) for number, _, rows in notes]
+    )
+    connection.executemany(
+        "INSERT INTO handles VALUES (?, ?, ?, ?)",
+        sorted(
+            (scope, key, role, number)
+            for number, scope, rows in notes
+            for key, role in rows.handles
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(number, *link) for number, _, rows in notes for link in rows.links],
+    )
+    connection.executemany(
+        "INSERT INTO supersessions VALUES (?, ?)",
+        [(target, number) for number, _, rows in notes for target in rows.supersedes],
+    )
+    connection.executemany(
+        "INSERT INTO parameters VALUES (?, ?, ?, ?)",
+        sorted(
+            (scope, key, number, value)
+            for number, scope, rows in notes
+            for key, value in rows.parameters
+        ),
+    )
+    connection.executemany(
+        "INSERT INTO tags VALUES (?, ?)",
+        [(number, key) for number, _, rows in notes for key in rows.tags],
+    )
+    connection.executemany(
+        "INSERT INTO pointers VALUES (?, ?)",
+        sorted((key, number) for number, _, rows in notes for key in rows.pointers),
+    )
+    connection.executemany(
+        "INSERT INTO terms (rowid, name, aliases, tags, description, sources, body)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(number, *rows.terms) for number, _, rows in notes if rows.terms],
+    )
+    return notes
+
+
+def _insert_new(
+    connection: sqlite3.Connection, scope: str, notes: Sequence[NoteRows]
+) -> list[_Note]:
+    """Store new notes of one scope in its stretches; return them with their numbers."""
+    done: list[_Note] = []
+    while len(done) < len(notes):
+        start = stretches.next_number(connection, scope)
+        room = stretches.STRETCH - start % stretches.STRETCH
+        new = notes[len(done) : len(done) + room]
+        some = [(number, scope, rows) for number, rows in enumerate(new, start)]
+        _insert(connection, some)
+        done += some
+    return done
+
+
+def _insert(connection: sqlite3.Connection, notes: Iterable[_Note]) -> None:
+    """Store what `rows.note` reads back."""
+    connection.executemany(
+        "INSERT INTO all_notes (number, scope, status, standing, kind, language, slot, name, path,"
+        " id, pinned, verified_at, created, updated, checksum, mtime_ns, size, findings,"
+        " description, tags, aliases, sources, supersedes, source_digests, stated, withheld_by)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+        " '')",
+        [(number, scope, *rows.note) for number, scope, rows in notes],
+    )

@@ -1,0 +1,194 @@
+"""Many documents are parsed in a process of their own, and parsed all the same without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepm.index.writing import FileRow
+from keepm.model.checksum import Checksum
+from keepm.operations import intake, parsing, sync
+from keepm.operations.parsing import Parser, Source
+from keepm.operations.vault import Vault
+from tests.index.test_writing import contents
+from tests.operations.support import Machine
+
+posix = pytest.mark.skipif(os.name == "nt", reason="a script as a program, and waiting for any")
+
+
+def source(path: str, text: str) -> Source:
+    data = text.encode("utf-8", "surrogatepass")
+    return Source(data, FileRow(path, len(data), 1, Checksum.of(data).hex, 2))
+
+
+PORTIONS = [
+    [
+        source(f"Memory/global/first-{n}.md", f"---\nname: first-{n}\n---\n\n{n} 部署文档\n")
+        for n in (1, 2)
+    ],
+    [
+        source(
+            "Memory/projects/widgets/sound.md", "---\nname: sound\ntags: [a]\n---\n\n[[first-1]]\n"
+        ),
+        source("Memory/projects/widgets/broken.md", "---\nname: [\n---\n\nwords\n"),
+        source("Memory/projects/widgets/odd.md", '---\nname: "odd \\ud800"\n---\n\nHalf a pair.\n'),
+    ],
+    [],
+    [source("Memory/Inbox/pending/global/idea.md", "---\nid: i\nname: idea\n---\n\nAn idea.\n")],
+    [source("Memory/.handoffs/pending/projects/widgets/h.md", "---\nid: h\n---\n\nHalf.\n")],
+]
+
+
+class Started:
+    """Which processes were started."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.all: list[subprocess.Popen[bytes]] = []
+        real = subprocess.Popen
+
+        def start(*given: Any, **options: Any) -> subprocess.Popen[bytes]:
+            self.all.append(real(*given, **options))
+            return self.all[-1]
+
+        monkeypatch.setattr(subprocess, "Popen", start)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    return Started(monkeypatch)
+
+
+def parsed(portions: Sequence[Sequence[Source]], *, apart: bool) -> list[object]:
+    found: list[object] = []
+    with Parser(apart=apart) as parser:
+        for portion in portions:
+            parser.give(portion)
+            if parser.is_full:
+                found.append(parser.take())
+        while len(found) < len(portions):
+            found.append(parser.take())
+    return found
+
+
+HERE = [parsing.parse(portion) for portion in PORTIONS]
+
+
+def test_a_process_of_its_own_gives_back_the_same_in_the_same_order(started: Started) -> None:
+    assert parsed(PORTIONS, apart=True) == HERE
+    (process,) = started.all
+    assert process.returncode is not None
+    assert not any(pipe and not pipe.closed for pipe in (process.stdin, process.stdout))
+
+
+def test_without_need_there_is_none(started: Started) -> None:
+    assert parsed(PORTIONS, apart=False) == HERE
+    assert not started.all
+
+
+def test_large_portions_wait_for_nobody_s_pipe(started: Started) -> None:
+    text = "---\nname: long\n---\n\n" + "Many words. " * 8_000
+    portions = [[source(f"Memory/global/{n}-{m}.md", text) for m in range(3)] for n in range(5)]
+    assert parsed(portions, apart=True) == [parsing.parse(portion) for portion in portions]
+    assert len(started.all) == 1
+
+
+@posix
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param("exit 0", id="ends at once"),
+        pytest.param("exec cat", id="gives back what it gets"),
+        pytest.param("head -c 9 >/dev/null; printf '\\200\\005X'", id="ends in the middle"),
+        pytest.param("echo Traceback", id="says something else"),
+    ],
+)
+def test_where_the_process_fails_documents_are_parsed_here(
+    program: str, tmp_path: Path, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\n{program}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    assert parsed(PORTIONS, apart=True) == HERE
+    assert [process.returncode is not None for process in started.all] == [True]
+
+
+@pytest.mark.parametrize("program", ["", "/nowhere/python"])
+def test_where_none_can_be_started_documents_are_parsed_here(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    assert parsed(PORTIONS, apart=True) == HERE
+
+
+def test_where_it_is_killed_on_the_way_the_rest_is_parsed_here(started: Started) -> None:
+    found: list[object] = []
+    with Parser(apart=True) as parser:
+        for portion in PORTIONS[:3]:
+            parser.give(portion)
+        found += [parser.take(), parser.take()]
+        started.all[0].kill()
+        started.all[0].wait()
+        for portion in PORTIONS[3:]:
+            parser.give(portion)
+        found += [parser.take() for _ in PORTIONS[2:]]
+    assert found == HERE
+
+
+@posix
+def test_leaving_midway_leaves_no_process_behind(started: Started) -> None:
+    with pytest.raises(KeyboardInterrupt), Parser(apart=True) as parser:
+        for portion in PORTIONS:
+            parser.give(portion)
+        raise KeyboardInterrupt
+    assert started.all[0].returncode is not None
+
+
+def notes(machine: Machine, count: int) -> None:
+    for n in range(count):
+        machine.put(f"Memory/global/note-{n}.md", f"---\nname: note-{n}\n---\n\nWord {n}.\n")
+    machine.put("Memory/global/note-1 (1).md", "---\nid: x\nname: other\n---\n\nA note.\n")
+    machine.put("Memory/global/broken.md", "---\nname: [\n---\n\nwords\n")
+    machine.put("Memory/Inbox/pending/global/idea.md", "---\nid: i\nname: idea\n---\n\nIdea.\n")
+
+
+def test_a_large_vault_fills_its_index_with_the_same(
+    vault: Vault, machine: Machine, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "_BATCH", 4)
+    monkeypatch.setattr(intake, "_LARGEST_BATCH", 16)
+    notes(machine, 60)
+    assert sync.reconcile(vault).read == 63
+    here = contents(vault.database)
+    times = ("meta", "files")
+    assert not started.all
+    monkeypatch.setattr(parsing, "LEAST_APART", 50)
+    sync.rebuild(vault)
+    assert started.all
+    there = contents(vault.database)
+    for table in here:
+        assert table in times or there[table] == here[table], table
+
+
+def test_a_filling_that_is_stopped_ends_its_process(
+    vault: Vault, machine: Machine, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "_BATCH", 4)
+    monkeypatch.setattr(parsing, "LEAST_APART", 50)
+    notes(machine, 60)
+    take = Parser.take
+
+    def stopping(parser: Parser) -> Any:
+        vault.progress.stopping.set()
+        return take(parser)
+
+    monkeypatch.setattr(Parser, "take", stopping)
+    assert sync.reconcile(vault).read == 0
+    assert vault.database.get_meta("filled") is None
+    assert [process.returncode is not None for process in started.all] == [True]
