@@ -227,6 +227,8 @@ class _Vault:
     tokens: float
 
     def inverse_frequency(self, count: int) -> float:
+        # A note that holds several words of one beginning was counted for each of them.
+        count = min(count, self.notes)
         return max(math.log((self.notes - count + 0.5) / (count + 0.5)), _LEAST)
 
 

@@ -119,3 +119,11 @@ def test_a_note_without_a_kind_is_none_of_that_kind(filled: Fill) -> None:
 
     assert [hit.note.name for hit in found.hits] == ["sound"]
     assert search(db, Query("relay", Visibility(None))).total == 2
+
+
+@pytest.mark.parametrize("text", ["port", "端"])
+def test_a_beginning_that_each_note_has_in_several_words_is_ranked(filled: Fill, text: str) -> None:
+    """Such a note counts once for each of the words: together they are more than the notes."""
+    words = "portable portal portfolio portrait 端口 端点 端正 端面"
+    db = filled(*(note(f"n{n}", words) for n in range(3)))
+    assert [hit.note.name for hit in search(db, Query(text, OWN)).hits] == ["n0", "n1", "n2"]
