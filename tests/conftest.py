@@ -10,12 +10,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from keepm.operations.vault import Vault
 from tests.operations.support import FixedClock, Machine, Opening
 
 if TYPE_CHECKING:
     from tests.mcp.client import Tools
+
+
+# How long an example takes says what else the machine does, now that it does several tests at once.
+settings.register_profile("keepm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("keepm")
+
+_MOST_WORKERS = 4
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let a run of the whole suite use the machine's cores; `-n 0` keeps it to one process.
+
+    A part of it is done sooner without the workers' start, and what is asked to print, to be
+    debugged or to measure needs a process, or the machine, to itself.
+    """
+    options = config.option
+    given = config.args != config.getini("testpaths") or options.keyword or options.capture == "no"
+    if given or options.markexpr != "not campaign" or hasattr(config, "workerinput"):
+        return
+    # Without the plugin, the same tests run one after the other.
+    if config.pluginmanager.hasplugin("xdist") and options.numprocesses is None:
+        options.numprocesses = "logical"
+        options.maxprocesses = options.maxprocesses or _MOST_WORKERS
+        # The long tests stand in a row: who is done takes over from who isn't.
+        options.dist = "worksteal"
 
 
 # Where it matters what is on the disk, or what the disk costs.
