@@ -68,16 +68,16 @@ def known(
     halves = {
         term: (term_of(found[1]), found[2]) for term in unknown if (found := _MIXED.fullmatch(term))
     }
-    asked = [way for each in (*ways.values(), *halves.values()) for way in each]
+    asked = [way for group in (*ways.values(), *halves.values()) for way in group]
     held = frequencies.of(connection, asked, visibility)
-    for n, term in enumerate(left):
-        written = tuple(way for way in ways.get(term.text, ()) if way in held)
-        pair = halves.get(term.text, ())
+    for n, each in enumerate(left):
+        written = tuple(way for way in ways.get(each.text, ()) if way in held)
+        pair = halves.get(each.text)
         if written:
-            left[n] = replace(term, wholes=(*term.wholes, *written))
+            left[n] = replace(each, wholes=(*each.wholes, *written))
         elif pair and all(half in held for half in pair):
-            left[n] = replace(term, parts=pair)
-    added = {token: held[token] for term in left for token in term.tokens if token in held}
+            left[n] = replace(each, parts=pair)
+    added = {token: held[token] for each in left for token in each.tokens if token in held}
     return left, {**seen, **added}
 
 
