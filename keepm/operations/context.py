@@ -20,6 +20,7 @@ from keepm.model.handoff import Handoff
 from keepm.operations import (
     answers,
     corrections,
+    freshness,
     handoffs,
     identifying,
     retrieval,
@@ -36,6 +37,7 @@ from keepm.operations.answers import (
 )
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
+from keepm.operations.worktree import Look
 
 _PINNED = 5
 _HOPS_FROM = 3
@@ -196,8 +198,10 @@ def _filled(
 ) -> ContextAnswer:
     """Put in as many candidates as fit, each with a fair share of text."""
     pending = corrections.of_rows(vault, [candidate.row for candidate in candidates])
+    seen = freshness.look(vault)
     bare = [
-        _context_item(vault, candidate, pending.get(candidate.row.id)) for candidate in candidates
+        _context_item(vault, candidate, pending.get(candidate.row.id), seen)
+        for candidate in candidates
     ]
     room = max_chars - answers.size(answer)
     while bare and sum(answers.part_size(item) + 1 for item in bare) + 16 > room:
@@ -237,7 +241,9 @@ def _text(candidate: _Candidate, room: int) -> str:
     return "…" + answers.excerpt(body[line:], room - 1)
 
 
-def _context_item(vault: Vault, candidate: _Candidate, pending: Corrections | None) -> ContextItem:
+def _context_item(
+    vault: Vault, candidate: _Candidate, pending: Corrections | None, seen: Look | None
+) -> ContextItem:
     row = retrieval.shown(vault, candidate.row)
     return ContextItem(
         id=row.id,
@@ -246,6 +252,6 @@ def _context_item(vault: Vault, candidate: _Candidate, pending: Corrections | No
         scope=row.scope.label,
         via=candidate.via,
         description=row.description,
-        source_state=retrieval.source_state(vault, row),
+        source_state=retrieval.source_state(vault, row, seen),
         pending_corrections=pending,
     )

@@ -69,17 +69,32 @@ def record(vault: Vault, scope: Scope, sources: Iterable[str]) -> tuple[tuple[st
     return tuple(sorted(found.items()))
 
 
+def look(vault: Vault) -> Look | None:
+    """Begin a look at this server's working tree, for all notes of one answer."""
+    top = vault.identity.top
+    return Look(top) if top.is_dir() else None
+
+
 def state(
-    vault: Vault, scope: Scope, sources: Iterable[str], digests: Mapping[str, str]
+    vault: Vault,
+    scope: Scope,
+    sources: Iterable[str],
+    digests: Mapping[str, str],
+    *,
+    seen: Look | None = None,
 ) -> Freshness | None:
-    """Return the worst state among a note's sources; nothing for a note without sources."""
+    """Return the worst state among a note's sources; nothing for a note without sources.
+
+    `seen` is the look of the answer that the note is shown in.
+    """
     pointers = [pointer for pointer in dict.fromkeys(sources) if source_path(pointer)]
     if not pointers:
         return None
-    top = _top(vault, scope)
-    if top is None:
+    if scope.project_id is None or scope.project_id != vault.identity.project_id:
         return Freshness(SourceState.UNKNOWN)
-    seen = Look(top)
+    seen = seen or look(vault)
+    if seen is None:
+        return Freshness(SourceState.UNKNOWN)
     states = [of(pointer, digests, seen, vault.relocations) for pointer in pointers]
     return min(states, key=lambda each: _WORST_FIRST.index(each.state))
 

@@ -41,6 +41,7 @@ from keepm.operations.answers import (
     SearchItem,
 )
 from keepm.operations.vault import Vault
+from keepm.operations.worktree import Look
 from keepm.store import reader
 
 _PURPOSE_CHARACTERS = 30
@@ -67,8 +68,10 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     state = sync.refresh(vault)
     result = find(vault, wanted)
     waiting = corrections.of_rows(vault, [hit.note for hit in result.hits])
+    seen = freshness.look(vault)
     items = [
-        _item(vault, hit, waiting.get(hit.note.id), explain=wanted.explain) for hit in result.hits
+        _item(vault, hit, waiting.get(hit.note.id), seen, explain=wanted.explain)
+        for hit in result.hits
     ]
     reason, hidden = (None, None) if result.total else why_empty(vault, wanted, result)
     conflicts = conflict_hints(vault, [hit.note for hit in result.hits])
@@ -110,7 +113,8 @@ def find(vault: Vault, wanted: Wanted) -> SearchResult:
         explain=wanted.explain,
     )
     result = index_search.search(vault.database, query)
-    late = [hit.note.path for hit in result.hits if _has_changed(vault, hit.note)]
+    with vault.root.paths.looking_once():
+        late = [hit.note.path for hit in result.hits if _has_changed(vault, hit.note)]
     if late:
         sync.refresh_paths(vault, late)
         result = index_search.search(vault.database, query)
@@ -125,7 +129,9 @@ def _has_changed(vault: Vault, row: NoteRow) -> bool:
     return (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
 
 
-def _item(vault: Vault, hit: Hit, waiting: Corrections | None, *, explain: bool) -> SearchItem:
+def _item(
+    vault: Vault, hit: Hit, waiting: Corrections | None, seen: Look | None, *, explain: bool
+) -> SearchItem:
     row = shown(vault, hit.note)
     return SearchItem(
         id=row.id,
@@ -134,7 +140,7 @@ def _item(vault: Vault, hit: Hit, waiting: Corrections | None, *, explain: bool)
         scope=row.scope.label,
         description=row.description,
         snippet=hit.snippet,
-        source_state=source_state(vault, row),
+        source_state=source_state(vault, row, seen),
         status=None if row.status == memory.Status.ACTIVE else str(row.status),
         damaged=True if row.standing is Standing.DAMAGED else None,
         pending_corrections=waiting,
@@ -171,9 +177,9 @@ def shown(vault: Vault, row: Row) -> Row:
     )
 
 
-def source_state(vault: Vault, row: NoteRow) -> str | None:
+def source_state(vault: Vault, row: NoteRow, seen: Look | None) -> str | None:
     """Return whether a note's sources still are what it was verified against."""
-    state = freshness.state(vault, row.scope, row.sources, dict(row.source_digests))
+    state = freshness.state(vault, row.scope, row.sources, dict(row.source_digests), seen=seen)
     return None if state is None else str(state)
 
 
@@ -237,9 +243,10 @@ def catalog(
     )
     waiting = corrections.of_rows(vault, page)
     reason, hidden = (None, None) if total else withheld.why_none(vault)
+    seen = freshness.look(vault)
     answer = CatalogAnswer(
         notice=answers.NOTICE,
-        items=[_catalog_item(vault, row, waiting.get(row.id)) for row in page],
+        items=[_catalog_item(vault, row, waiting.get(row.id), seen) for row in page],
         count=len(page),
         total=total,
         offset=offset,
@@ -254,7 +261,9 @@ def catalog(
     return answer
 
 
-def _catalog_item(vault: Vault, found: NoteRow, waiting: Corrections | None) -> CatalogItem:
+def _catalog_item(
+    vault: Vault, found: NoteRow, waiting: Corrections | None, seen: Look | None
+) -> CatalogItem:
     row = shown(vault, found)
     return CatalogItem(
         id=row.id,
@@ -263,7 +272,7 @@ def _catalog_item(vault: Vault, found: NoteRow, waiting: Corrections | None) -> 
         scope=row.scope.label,
         purpose=purpose(row.description),
         is_stale=is_stale(vault, row),
-        source_state=source_state(vault, row),
+        source_state=source_state(vault, row, seen),
         pending_corrections=waiting,
     )
 

@@ -31,8 +31,14 @@ def digest(data: bytes) -> str:
 def inside(top: Path, path: str) -> Path | None:
     """Return the file that a path names, unless a link or `..` leads out of the working tree."""
     try:
-        # Text and not Path: doctor asks for every source there is.
-        base = os.path.realpath(top)
+        return _below(os.path.realpath(top), path)
+    except (OSError, ValueError):
+        return None
+
+
+def _below(base: str, path: str) -> Path | None:
+    # Text and not Path: doctor asks for every source there is.
+    try:
         target = os.path.realpath(os.path.join(base, path))  # noqa: PTH118
         return Path(target) if os.path.commonpath((base, target)) == base else None
     except (OSError, ValueError):
@@ -89,13 +95,14 @@ class Look:
 
     def __init__(self, top: Path) -> None:
         self.top = top
+        self._base = os.path.realpath(top)
         self._known: dict[str, Source] = {}
 
     def at(self, path: str) -> Source:
         """Return what a path of the tree names."""
         found = self._known.get(path)
         if found is None:
-            found = self._known[path] = _source(inside(self.top, path))
+            found = self._known[path] = _source(_below(self._base, path))
         return found
 
 
