@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -82,10 +83,10 @@ def test_bad_bytes_and_lone_surrogates_end_no_session(tmp_path: Path, name: str)
         json.loads(line)
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, Server]]:
-    """A server in a project with settings of the SDK's in its `.env`, shared by the module."""
-    machine, project = machine_at(tmp_path_factory.mktemp("plain"))
+@contextmanager
+def beside_a_foreign_env_file(folder: Path) -> Iterator[tuple[Machine, Server]]:
+    """Start a server in a project with settings of the SDK's in its `.env`."""
+    machine, project = machine_at(folder)
     (project / ".env").write_text(
         "FASTMCP_MASK_ERROR_DETAILS=false\nFASTMCP_STRICT_INPUT_VALIDATION=true\n"
         "FASTMCP_HOME=/nowhere\nFASTMCP_SERVER_AUTH=not.a.module\nFASTMCP_LOG_LEVEL=nonsense\n"
@@ -94,17 +95,23 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, S
         yield machine, server
 
 
-def test_the_server_starts_as_itself_beside_a_foreign_env_file(
-    plain: tuple[Machine, Server],
-) -> None:
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, Server]]:
+    """A greeted server, shared by the module's tests in whatever order."""
+    with beside_a_foreign_env_file(tmp_path_factory.mktemp("plain")) as (machine, server):
+        server.initialize()
+        yield machine, server
+
+
+def test_the_server_starts_as_itself_beside_a_foreign_env_file(tmp_path: Path) -> None:
     """Fault 52. A `.env` that would stop the SDK is not read."""
-    _, server = plain
-    told = server.initialize()
-    assert told["serverInfo"]["version"] == __version__
-    assert told["serverInfo"]["name"] == "keepm"
-    assert told["protocolVersion"] == HELLO["protocolVersion"]
-    assert "untrusted" in told["instructions"]
-    assert len(server.ask("tools/list", {})["tools"]) >= 20
+    with beside_a_foreign_env_file(tmp_path) as (_, server):
+        told = server.initialize()
+        assert told["serverInfo"]["version"] == __version__
+        assert told["serverInfo"]["name"] == "keepm"
+        assert told["protocolVersion"] == HELLO["protocolVersion"]
+        assert "untrusted" in told["instructions"]
+        assert len(server.ask("tools/list", {})["tools"]) >= 20
 
 
 def test_the_modern_era_needs_no_handshake(plain: tuple[Machine, Server]) -> None:
@@ -192,11 +199,14 @@ def test_a_server_killed_in_a_write_loses_nothing(tmp_path: Path) -> None:
     assert {path.rsplit("/", 1)[-1][:-3] for path in machine.files()} == names
 
 
-def test_an_ordinary_session_says_nothing_on_stderr(plain: tuple[Machine, Server]) -> None:
-    """Fault 53: banner, update notice, and a boxed traceback for every refusal. Ends the server."""
-    _, server = plain
-    assert server.call("read", identifier="nothing").code == "not_found"
-    assert server.call("create", name="n").code == "invalid_input"
-    assert server.call("forget").code == "not_found"
-    assert server.close() == 0
+def test_an_ordinary_session_says_nothing_on_stderr(tmp_path: Path) -> None:
+    """Fault 53: banner, update notice, and a boxed traceback for every refusal."""
+    with beside_a_foreign_env_file(tmp_path) as (_, server):
+        server.initialize()
+        server.done("create", name="n", description="d", kind="reference", body="zebra")
+        assert server.done("search", query="zebra")["total"] == 1
+        assert server.call("read", identifier="nothing").code == "not_found"
+        assert server.call("create", name="n").code == "invalid_input"
+        assert server.call("forget").code == "not_found"
+        assert server.close() == 0
     assert b"".join(server.errors) == b""
