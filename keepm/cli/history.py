@@ -34,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print the versions, or one of them."""
-    with opening.vault(args) as vault:
+    with opening.vault(args, reads=True) as vault:
         if args.version:
             old = history.version(vault, args.identifier, args.version, with_deleted=True)
             text = old.document.data.decode("utf-8-sig", "replace")

@@ -15,8 +15,10 @@ _KEPT_AT_ONCE = 500
 
 
 @contextmanager
-def vault(args: argparse.Namespace, *, look: bool = True) -> Iterator[Vault]:
+def vault(args: argparse.Namespace, *, look: bool = True, reads: bool = False) -> Iterator[Vault]:
     """Open the vault, look at its files once unless told not to, and close it at the end.
+
+    What only `reads` doesn't wait for others that write to the index.
 
     Raises:
         ApprovalRequired: another project, or every one, is asked for from an agent's shell.
@@ -38,8 +40,11 @@ def vault(args: argparse.Namespace, *, look: bool = True) -> Iterator[Vault]:
             output.say("Reading every note once to build the index …")
         if look:
             sync.recover(opened)
-            sync.reconcile(opened)
-            recording.record(opened)
+            if not reads:
+                sync.reconcile(opened)
+                recording.record(opened)
+            elif not sync.catch_up(opened):
+                output.say("The index is being written to; the newest changes may be missing.")
         yield opened
         if first:  # a server keeps the rest beside its answers
             recording.keep_seen(opened, most=_KEPT_AT_ONCE)

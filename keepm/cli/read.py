@@ -26,7 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print the file's text on stdout, where it comes from and what is wrong with it on stderr."""
-    with opening.vault(args) as vault:
+    with opening.vault(args, reads=True) as vault:
         found = memories.read(vault, args.identifier, max_chars=vault.policy.document_bytes)
     document = found.document
     text = document.data.decode("utf-8-sig", "replace")

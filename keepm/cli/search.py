@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print the hits; an empty answer says why and is no error."""
-    with opening.vault(args) as vault:
+    with opening.vault(args, reads=True) as vault:
         answer = retrieval.search(
             vault,
             Wanted(

@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print the status; 1 when the vault is degraded."""
-    with opening.vault(args) as vault:
+    with opening.vault(args, reads=True) as vault:
         found = status.status(vault)
         data = answers.plain(found)
         head = found.ledger_head

@@ -16,14 +16,14 @@ from enum import Enum, auto
 from pathlib import Path
 
 from keepm.errors import IndexUnavailable
+from keepm.index import failures
 from keepm.index.connection import Connection
 from keepm.index.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
 
 _DAMAGED_KEPT = 2
 _CACHE_KIB = 16 * 1024
+_HURRIED_SECONDS = 0.2  # how long an answer waits for whoever else is writing
 _SIDE_FILES = ("-wal", "-shm", "-journal")
-# What SQLite says when the file isn't what it should be, beside its codes for corruption.
-_DAMAGE_WORDS = re.compile(r"no such (table|column|module)|vtable constructor failed|malformed")
 
 
 _FileNumber = tuple[int, int]
@@ -55,6 +55,7 @@ class Database:
         self.fresh = False
         self._busy_seconds = busy_seconds
         self._write_lock = threading.Lock()
+        self._haste = threading.local()
         self._pool_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
@@ -104,7 +105,7 @@ class Database:
         with self.reading() as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
-                raise _damaged()
+                raise failures.damaged()
         if not self.read_only:
             with self.writing() as connection:
                 connection.execute("INSERT INTO terms (terms) VALUES ('integrity-check')")
@@ -123,7 +124,7 @@ class Database:
     @contextmanager
     def asking(self) -> Iterator[sqlite3.Connection]:
         """Lend a connection for one statement, a transaction of its own; raises as `reading`."""
-        with _translated():
+        with failures.translated():
             connection, file = self._take()
             try:
                 yield connection
@@ -139,14 +140,36 @@ class Database:
         """
         if self.read_only:
             raise IndexUnavailable("the index was opened for reading only")
-        with self._write_lock, _translated():
-            connection, file = self._take()
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                self._give_back(connection, file)
+        hurried = getattr(self._haste, "on", False)
+        if not self._write_lock.acquire(timeout=_HURRIED_SECONDS if hurried else -1):
+            raise failures.busy()
+        try:
+            with failures.translated():
+                connection, file = self._take()
+                try:
+                    if hurried:
+                        _wait_for_others(connection, _HURRIED_SECONDS)
+                    connection.execute("BEGIN IMMEDIATE")
+                    yield connection
+                    connection.execute("COMMIT")
+                finally:
+                    if hurried:
+                        _wait_for_others(connection, self._busy_seconds)
+                    self._give_back(connection, file)
+        finally:
+            self._write_lock.release()
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Let this thread's writes give up soon while somebody else writes: an answer waits.
+
+        `IndexUnavailable` has `busy` in its details then.
+        """
+        self._haste.on = True
+        try:
+            yield
+        finally:
+            self._haste.on = False
 
     def get_meta(self, key: str) -> str | None:
         """Return a value that a batch stored."""
@@ -168,7 +191,7 @@ class Database:
         number = _file_number(self.path)
         if number is None:
             # Deleted under our feet: a new file has to take its place.
-            raise _damaged()
+            raise failures.damaged()
         with self._pool_lock:
             if number != self._file:
                 # Another process renewed it; our connections lead to the old file.
@@ -247,7 +270,7 @@ class Database:
                 f"the index can't be made: {error.strerror or type(error).__name__}"
             ) from error
         except sqlite3.Error as error:
-            raise _ours(error) from error
+            raise failures.ours(error) from error
 
 
 def open_read_only(path: Path, vault_id: str) -> Database | None:
@@ -271,6 +294,10 @@ def _connect(path: Path, *, mode: str, busy_seconds: float) -> sqlite3.Connectio
         factory=Connection,
         check_same_thread=False,  # the pool lends a connection to one thread at a time
     )
+
+
+def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
 
 def _file_number(path: Path) -> _FileNumber | None:
@@ -300,7 +327,7 @@ def _fitness(path: Path, *, vault_id: str, busy_seconds: float) -> _Fitness:
             found = connection.execute("SELECT value FROM meta WHERE key = 'vault_id'").fetchone()
             return _Fitness.FIT if tables >= TABLES and found == (vault_id,) else _Fitness.UNFIT
     except sqlite3.DatabaseError as error:
-        if _is_damage(error):
+        if failures.is_damage(error):
             return _Fitness.UNFIT
         raise
 
@@ -361,40 +388,3 @@ def _delete(path: Path) -> None:
 def _delete_side_files(path: Path) -> None:
     for suffix in _SIDE_FILES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _ours(error) from error
-
-
-def _is_damage(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return False
-    if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return True
-    if code == sqlite3.SQLITE_IOERR_SHORT_READ:
-        return True
-    return code & 0xFF == sqlite3.SQLITE_ERROR and bool(_DAMAGE_WORDS.search(str(error)))
-
-
-def _damaged() -> IndexUnavailable:
-    return IndexUnavailable("the index file is damaged", details={"damaged": True})
-
-
-def _ours(error: sqlite3.Error) -> IndexUnavailable:
-    if _is_damage(error):
-        return _damaged()
-    reason = {
-        sqlite3.SQLITE_FULL: "the disk is full",
-        sqlite3.SQLITE_READONLY: "it is read-only",
-        sqlite3.SQLITE_CANTOPEN: "it can't be opened",
-        sqlite3.SQLITE_BUSY: "another process is writing to it",
-        sqlite3.SQLITE_LOCKED: "another process is writing to it",
-        sqlite3.SQLITE_IOERR: "the disk reported an error",
-    }.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "SQLite refused a statement")
-    return IndexUnavailable(f"the index can't be used: {reason}")

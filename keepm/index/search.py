@@ -67,6 +67,7 @@ class SearchResult:
     weak_match: bool
     used_terms: bool  # False: the query holds no usable word
     did_you_mean: tuple[str, ...] = ()
+    behind: bool = False  # a hit's file has changed, and the index couldn't follow just now
 
 
 def search(db: Database, query: Query) -> SearchResult:

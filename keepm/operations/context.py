@@ -76,7 +76,7 @@ def context(
         project=vault.visibility.project_id,
         items=[],
         inbox_summary=InboxCounts(counts.pending, counts.overdue, counts.remind),
-        index_state=state,
+        index_state=retrieval.worth(state, found),
         files_left=vault.progress.files_left,
         conflict_hints=hints[:3] or None,
         weak_match=True if found and found.weak_match and found.hits else None,

@@ -40,6 +40,7 @@ from keepm.operations.answers import (
     SearchAnswer,
     SearchItem,
 )
+from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.operations.worktree import Look
 from keepm.store import reader
@@ -81,7 +82,7 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
         count=len(items),
         total=result.total,
         offset=wanted.offset,
-        index_state=state,
+        index_state=worth(state, result),
         files_left=vault.progress.files_left,
         weak_match=True if result.weak_match and items else None,
         query_cut=cut(vault, wanted.query),
@@ -116,9 +117,14 @@ def find(vault: Vault, wanted: Wanted) -> SearchResult:
     with vault.root.paths.looking_once():
         late = [hit.note.path for hit in result.hits if _has_changed(vault, hit.note)]
     if late:
-        sync.refresh_paths(vault, late)
-        result = index_search.search(vault.database, query)
+        known = sync.take_in(vault, late)
+        result = replace(index_search.search(vault.database, query), behind=not known)
     return result
+
+
+def worth(state: IndexState, found: SearchResult | None) -> IndexState:
+    """Return what an answer is worth, by the index's state before and what was found in it."""
+    return IndexState.CATCHING_UP if found is not None and found.behind else state
 
 
 def _has_changed(vault: Vault, row: NoteRow) -> bool:

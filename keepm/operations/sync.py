@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Iterable
 from datetime import datetime
 
 from keepm.errors import IndexUnavailable, KeepMError, RootUnavailable, StorageFailed
@@ -89,15 +90,51 @@ def _wait(vault: Vault) -> None:
 
 def _pass_quietly(vault: Vault) -> None:
     try:
-        reconcile(vault)
-        recording.record(vault)
+        with vault.database.hurried():
+            reconcile(vault)
+            recording.record(vault)
     except RootUnavailable:
         return  # the state says so in every answer
     except IndexUnavailable as error:
         if error.details.get("damaged") or vault.progress.rebuilding:
             raise
-        # A full disk: what the index knows is still worth an answer, which says how fresh it is.
+        # A full disk, or somebody writes: what the index knows is still worth an answer, which
+        # says how fresh it is.
+        vault.progress.state = IndexState.CATCHING_UP
         vault.progress.ended = time.monotonic()
+
+
+def catch_up(vault: Vault) -> bool:
+    """Look at the files for a command that only reads; tell whether that was possible.
+
+    While somebody else fills the index, what it knows is answered.
+
+    Raises:
+        RootUnavailable, IndexUnavailable: as `reconcile`, but for a busy index that was filled.
+    """
+    try:
+        with vault.database.hurried():
+            reconcile(vault)
+            recording.record(vault)
+    except IndexUnavailable as error:
+        if not error.details.get("busy") or vault.progress.rebuilding:
+            raise
+        vault.progress.state = IndexState.CATCHING_UP
+        vault.progress.ended = time.monotonic()
+        return False
+    return True
+
+
+def take_in(vault: Vault, paths: Iterable[str]) -> bool:
+    """Bring the index up to files that an answer shows; tell whether that was possible."""
+    try:
+        with vault.database.hurried():
+            refresh_paths(vault, paths)
+    except IndexUnavailable as error:
+        if not error.details.get("busy"):
+            raise
+        return False
+    return True
 
 
 def look_soon(vault: Vault) -> None:

@@ -294,6 +294,35 @@ def test_a_writer_waits_for_another_and_gives_up_in_time(path: Path) -> None:
     second.close()
 
 
+def test_an_answer_waits_for_no_writer_however_patient_the_index_is(path: Path) -> None:
+    first, second = opened(path), Database.open(path, vault_id="vault", busy_seconds=3600)
+    with first.writing(), second.hurried(), pytest.raises(IndexUnavailable) as caught:
+        apply(second, Batch(NOTES[:1]))
+    assert caught.value.details == {"busy": True}
+    apply(second, Batch(NOTES[:1]))
+    first.close()
+    second.close()
+
+
+def test_an_answer_waits_for_no_other_thread_that_writes(path: Path) -> None:
+    db = opened(path)
+    caught: list[IndexUnavailable] = []
+
+    def answer() -> None:
+        with db.hurried():
+            try:
+                apply(db, Batch(NOTES[:1]))
+            except IndexUnavailable as error:
+                caught.append(error)
+
+    with db.writing():
+        thread = threading.Thread(target=answer)
+        thread.start()
+        thread.join(timeout=60)
+    assert [error.details for error in caught] == [{"busy": True}]
+    db.close()
+
+
 def test_threads_read_and_write_at_once(path: Path) -> None:
     db = Database.open(path, vault_id="vault")
     seen: list[int] = []
