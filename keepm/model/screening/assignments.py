@@ -112,9 +112,13 @@ class _Keys:
 def _keys(policy: Assignment) -> _Keys:
     # `api_key`, `api-key`, `apiKey` and `API KEY` are one word. The longer of two comes first.
     words = (*policy.passwords, *policy.secrets, *policy.short_passwords, *policy.short_secrets)
-    either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    # By their first letters, so that at most places of a text all but a few are passed over.
+    begun: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        begun.setdefault(word[0], []).append(re.escape(word[1:]).replace("_", "[-_ ]?"))
+    either = (f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in begun.items())
     return _Keys(
-        re.compile(either.replace("_", "[-_ ]?")),
+        re.compile("|".join(either)),
         frozenset((*policy.passwords, *policy.short_passwords)),
         frozenset((*policy.short_passwords, *policy.short_secrets)),
         signs := _signs(words),

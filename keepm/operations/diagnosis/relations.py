@@ -108,10 +108,12 @@ def _lineage(notes: Sequence[Seen]) -> Iterator[Finding]:
     for each in notes:
         scopes[each.scope.key].setdefault(identity.slot_key(each.content.id), each)
     for by_id in scopes.values():
-        wanted = {own: _targets(each) for own, each in by_id.items()}
+        # Most notes supersede none: they end a chain at most.
+        wanted = {own: targets for own, each in by_id.items() if (targets := _targets(each))}
         there = {own: tuple(t for t in targets if t in by_id) for own, targets in wanted.items()}
         circles = [set(group) for group in resolution.loops(there)]
-        for own, each in sorted(by_id.items(), key=lambda item: item[1].path):
+        for own in sorted(wanted, key=lambda own: by_id[own].path):
+            each = by_id[own]
             circle = next((group for group in circles if own in group), set())
             others = [by_id[other] for other in circle if other != own]
             if circle:
