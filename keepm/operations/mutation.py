@@ -30,6 +30,7 @@ from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
 from keepm.operations import asking, identifying, recording, sync, withheld
+from keepm.operations.parsing import Ahead
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
@@ -219,6 +220,7 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             )
         event = asking.agreed(vault, planned.changes, planned.event, caller.agreed)
         recording.before_change(vault, planned.changes.changes)
+        ahead = Ahead(planned.changes.changes)
         committed = transaction.commit(
             vault.root,
             planned.changes,
@@ -227,8 +229,9 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             transaction_id=desk.transaction_id,
             at=desk.at,
             resolves=planned.resolves,
+            meanwhile=ahead.parse,
         )
-        current = _index(vault, committed.written, committed)
+        current = _index(vault, committed.written, committed, ahead)
         for proof in planned.proofs:
             vault.tokens.spend(proof)
     return Receipt(committed.event, planned.changes, index_current=current)
@@ -345,9 +348,10 @@ def _index(
     vault: Vault,
     written: Mapping[str, Checksum | None],
     committed: transaction.Commit | None = None,
+    ahead: Ahead | None = None,
 ) -> bool:
     try:
-        sync.take_up(vault, written, committed)
+        sync.take_up(vault, written, committed, ahead)
     except KeepMError:
         # The change stands; the ledger is longer than the index remembers, so the next
         # retrieval looks at the files.

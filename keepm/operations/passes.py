@@ -20,6 +20,7 @@ from keepm.index.listing import Stamp
 from keepm.index.writing import Batch, FileRow
 from keepm.model.checksum import Checksum
 from keepm.operations import anchoring, holding, intake, news
+from keepm.operations.parsing import Ahead
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import reader
@@ -267,16 +268,22 @@ def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
     _settle_copies(vault)
 
 
-def take_up(vault: Vault, paths: Iterable[str], committed: Commit | None = None) -> None:
+def take_up(
+    vault: Vault,
+    paths: Iterable[str],
+    committed: Commit | None = None,
+    ahead: Ahead | None = None,
+) -> None:
     """Bring the index up to what a mutation wrote, its ledger event included.
 
-    `committed` is the commit that wrote these paths, if it was made just now. The caller holds
+    `committed` is the commit that wrote these paths, if it was made just now, and `ahead` what
+    was parsed of it. The caller holds
     the vault's lock: only then are these paths all that the ledger's news is about, and the next
     retrieval needn't look at the whole vault.
     """
     told = news.of(vault, committed.event, committed.appended) if committed else None
     told = told or news.read(vault)
-    batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns())
+    batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns(), ahead)
     writing.apply(
         vault.database,
         replace(

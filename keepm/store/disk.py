@@ -76,8 +76,11 @@ class Disk(Protocol):
     def sync_folder(self, folder: Path) -> None:
         """Make the names in a folder durable."""
 
-    def sync_all(self, paths: Sequence[Path]) -> None:
-        """Make the bytes of files written unsynced, and the names in folders, durable at once."""
+    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
+        """Make the bytes of files written unsynced, and the names in folders, durable at once.
+
+        `meanwhile` is called once while the disk is waited for.
+        """
 
 
 class OSDisk:
@@ -187,12 +190,15 @@ class OSDisk:
             return  # folders can't be synced there; the file system journals its names itself
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
-    def sync_all(self, paths: Sequence[Path]) -> None:
+    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
         # Side by side: one flush of the file system's journal serves all who wait for it.
-        others = [_beside(self._sync_one, path) for path in paths[1:]]
+        here = paths[:1] if meanwhile is None else ()
+        others = [_beside(self._sync_one, path) for path in paths[len(here) :]]
         try:
-            for path in paths[:1]:
+            for path in here:
                 self._sync_one(path)
+            if meanwhile is not None:
+                meanwhile()
         finally:
             refusals = [each.exception() for each in others]  # waits for them
         for refusal in refusals:

@@ -9,7 +9,7 @@ A version that nobody of ours wrote is never overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from keepm.errors import (
@@ -88,11 +88,13 @@ def commit(
     transaction_id: str,
     at: str,
     resolves: str | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Commit:
     """Apply a change set with its ledger event, or nothing.
 
     The caller holds the lock and has `recovered` under it; nothing was changed since. `resolves`
     is the id of a blocked record whose files this may touch: its owner has decided.
+    `meanwhile` is called once while the disk is waited for; it must not fail.
 
     Raises:
         ChecksumMismatch: a file isn't the expected version; the newer text was kept.
@@ -120,7 +122,7 @@ def commit(
         ),
     )
     intent = Intent(transaction_id, root.writer_id, files, event)
-    _stage(root, intent, planned)
+    _stage(root, intent, planned, meanwhile=meanwhile)
     _seal(root, intent)
     outcome = _conclude(root, intent, last)
     written: dict[str, Checksum | None] = {}
@@ -287,7 +289,11 @@ def _require_free(root: Root, path: str) -> None:
 
 
 def _stage(
-    root: Root, intent: Intent, planned: list[_Planned], seen: tuple[bytes, ...] = ()
+    root: Root,
+    intent: Intent,
+    planned: list[_Planned],
+    seen: tuple[bytes, ...] = (),
+    meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Write the record's draft and the versions, durably; `seen` are versions of no planned file.
 
@@ -312,7 +318,7 @@ def _stage(
             root.disk.make_folders(place.parent)
             root.disk.create(place, each.data, mode=each.mode, sync=False)
             staged.append(place)
-        root.disk.sync_all([*staged, *kept.unsynced])
+        root.disk.sync_all([*staged, *kept.unsynced], meanwhile)
     except (OSError, KeepMError) as error:
         journal.discard(root, intent)
         if kept is not None:

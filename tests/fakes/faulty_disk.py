@@ -81,11 +81,11 @@ class FaultyDisk:
     def sync_folder(self, folder: Path) -> None:
         self._do(lambda: self.disk.sync_folder(folder))
 
-    def sync_all(self, paths: Sequence[Path]) -> None:
+    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
         def half() -> None:
             self.disk.sync_all(paths[: len(paths) // 2])
 
-        self._do(lambda: self.disk.sync_all(paths), torn=half)
+        self._do(lambda: self.disk.sync_all(paths, meanwhile), torn=half)
 
     def _do(self, call: Callable[[], T], *, torn: Callable[[], None] | None = None) -> T:
         self.calls += 1

@@ -112,7 +112,9 @@ class MemoryDisk:
         node = self._folder(folder)
         node.durable = dict(node.entries)
 
-    def sync_all(self, paths: Sequence[Path]) -> None:
+    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
+        if meanwhile is not None:
+            meanwhile()
         for path in paths:
             node = self._node(path)
             if isinstance(node, _Folder):
