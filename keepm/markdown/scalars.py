@@ -6,6 +6,7 @@ with escapes for what has no other way to be written on one line.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -30,7 +31,7 @@ _FLOW_ITEM = 24
 
 def scalar(text: str, *, quote: str = "", in_flow: bool = False) -> str:
     """Write one text on one line; `quote` is the quotation mark to prefer."""
-    if _NEEDS_ESCAPE.search(_without_emoji_joiners(text)) or quote == '"':
+    if quote == '"' or _needs_escape(text):
         return _double(text)
     if quote == "'" or not _is_plain(text) or (in_flow and _NOT_PLAIN_IN_FLOW.search(text)):
         return "'" + text.replace("'", "''") + "'"
@@ -60,11 +61,20 @@ def flow(items: Iterable[str]) -> str:
 def entry(key: str, content: Value, *, indent: str = "", newline: str = "\n") -> str:
     """Write a new key with its value: short lists on one line, others an item a line."""
     if isinstance(content, list) and content:
-        line = f"{indent}{scalar(key)}: {value(content)}"
+        line = f"{indent}{_name(key)}: {value(content)}"
         if len(line) > _LINE_WIDTH or any(len(item) > _FLOW_ITEM for item in content):
             lines = [f"{indent}- {scalar(item)}" for item in content]
-            return newline.join([f"{indent}{scalar(key)}:", *lines]) + newline
-    return f"{indent}{scalar(key)}: {value(content)}{newline}"
+            return newline.join([f"{indent}{_name(key)}:", *lines]) + newline
+    return f"{indent}{_name(key)}: {value(content)}{newline}"
+
+
+_name = functools.lru_cache(maxsize=128)(scalar)  # keys are few
+
+
+def _needs_escape(text: str) -> bool:
+    if text.isascii():
+        return not text.isprintable()
+    return _NEEDS_ESCAPE.search(_without_emoji_joiners(text)) is not None
 
 
 def _is_plain(text: str) -> bool:
