@@ -13,9 +13,8 @@ from keepm.store.disk import Disk, reporting
 from keepm.store.paths import VaultPaths
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-_RECORD_FOLDERS = tuple(
-    f"{layout.RECORDS}/{name}" for name in ("journal", "ledger", "objects")
-)  # what every mutation needs
+_RECORDS = ("journal", "ledger", "objects")  # what every mutation needs
+_RECORD_FOLDERS = tuple(f"{layout.RECORDS}/{name}" for name in _RECORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,13 @@ def furnish(root: Root) -> None:
     Raises:
         StorageFailed: the file system refuses.
     """
-    _make(root.paths, root.disk, _RECORD_FOLDERS)
+    with reporting(layout.RECORDS):
+        try:
+            there = root.disk.names(root.paths.records)
+        except FileNotFoundError:
+            there = []
+    if not set(_RECORDS).issubset(there):
+        _make(root.paths, root.disk, _RECORD_FOLDERS)
 
 
 def _make(paths: VaultPaths, disk: Disk, folders: tuple[str, ...]) -> None:
