@@ -59,6 +59,11 @@ def context(
     vault: Vault, *, query: str | None = None, limit: int = 10, max_chars: int = 6000
 ) -> ContextAnswer:
     """Return what a task should know, in at most `max_chars` characters all told."""
+    with vault.progress.answering():
+        return _context(vault, query, limit=limit, max_chars=max_chars)
+
+
+def _context(vault: Vault, query: str | None, *, limit: int, max_chars: int) -> ContextAnswer:
     state = sync.refresh(vault)
     found = None
     if query is not None and query.strip():

@@ -31,6 +31,7 @@ Item = TypeVar("Item")
 
 _RACY_NS = 3_000_000_000  # coarser than any file system's stamps
 _TURN_SECONDS = 0.00005  # after each stretch of a walk: a look lets answers go on
+_GIVE_WAY_SECONDS = 0.05  # before each file of a deep pass, while answers are in the making
 _PAUSE_SECONDS = 0.0003  # after each file of a deep pass: threads that answer go first
 
 
@@ -90,6 +91,8 @@ def _compare(vault: Vault, quick: Pass) -> Pass:
     rows = [row for row in writing.files(vault.database).values() if row.checksum]
     late: list[str] = []
     for row in rows:
+        if pause:
+            progress.give_way(_GIVE_WAY_SECONDS)
         if not _holds(vault, row):
             late.append(row.path)
         if progress.stopping.is_set() or (pause and progress.stopping.wait(pause)):
@@ -193,7 +196,7 @@ def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterable[Item]:
     An answer is dozens of short steps in SQLite, and gets its turn back only when another thread
     lets go.
     """
-    beside = vault.progress.worker is threading.current_thread()
+    beside = threading.current_thread() in (vault.progress.worker, vault.progress.keeper)
     return _with_pauses(items) if beside else items
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -37,6 +39,27 @@ class Progress:
     # Set while no background pass is behind its look at the stamps; answers wait for it a little.
     settled: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
+
+    _asked: int = 0  # answers in the making
+    _unasked: threading.Condition = field(default_factory=threading.Condition)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Let work that nobody waits for give way, for the body of a `with`."""
+        with self._unasked:
+            self._asked += 1
+        try:
+            yield
+        finally:
+            with self._unasked:
+                self._asked -= 1
+                if not self._asked:
+                    self._unasked.notify_all()
+
+    def give_way(self, seconds: float) -> None:
+        """Wait until no answer is in the making, at most for so long."""
+        with self._unasked:
+            self._unasked.wait_for(lambda: not self._asked, timeout=seconds)
 
     @property
     def files_left(self) -> int | None:

@@ -66,6 +66,11 @@ class Wanted:
 
 def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     """Find notes by words; any string is a legal query, and an empty answer says why."""
+    with vault.progress.answering():
+        return _search(vault, wanted)
+
+
+def _search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     state = sync.refresh(vault)
     result = find(vault, wanted)
     waiting = corrections.of_rows(vault, [hit.note for hit in result.hits])

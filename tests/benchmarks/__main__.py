@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.benchmarks import inside, starts, table, vaults, writers
+from tests.benchmarks import beside, inside, starts, table, vaults, writers
 from tests.benchmarks.table import Row
 from tests.benchmarks.vaults import Place
 
@@ -23,6 +23,7 @@ PARTS: Mapping[str, Callable[[Place], Iterator[Row]]] = {
     "servers": starts.servers,
     "short-calls": starts.short_calls,
     "answers": inside.answers,
+    "beside": beside.beside,
     "writes": inside.writes,
     "writers": writers.writers,
 }

@@ -91,16 +91,17 @@ def answers(place: Place) -> Iterator[Row]:
     """Measure searches, context and catalog as a server answers them."""
     with closing(open_vault(place.settings())) as vault:
         sync.reconcile(vault)
-        for what, queries in _queries(vault).items():
-            yield _search_row(place, vault, what, queries)
-        typical = itertools.cycle(_queries(vault)["typical words"])
+        asked = queries(vault)
+        for what, each in asked.items():
+            yield _search_row(place, vault, what, each)
+        typical = itertools.cycle(asked["typical words"])
         for what, action in (
             ("memory_context with a query", lambda: context.context(vault, query=next(typical))),
             ("memory_context, briefing", lambda: context.context(vault)),
             ("memory_catalog", lambda: retrieval.catalog(vault)),
         ):
             yield _answer_row(place, vault, what, action)
-        yield from sizes.rows(vault, place.notes, _queries(vault))
+        yield from sizes.rows(vault, place.notes, asked)
 
 
 def writes(place: Place) -> Iterator[Row]:
@@ -155,7 +156,7 @@ def written_claim(name: str, place: Place) -> Claim:
     )
 
 
-def _queries(vault: Vault) -> dict[str, list[str]]:
+def queries(vault: Vault) -> dict[str, list[str]]:
     """Return queries whose words stand in the vault: rare ones, the commonest, Chinese ones."""
     rows = retrieval.catalog(vault, limit=200, max_chars=1_000_000).items
     names = [row.name.rsplit("-", 1)[0].replace("-", " ") for row in rows]

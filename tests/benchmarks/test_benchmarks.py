@@ -43,7 +43,9 @@ def test_the_same_seed_makes_the_same_vault(tmp_path: Path) -> None:
 
 
 def test_the_parts_within_one_process_fill_the_table(tmp_path: Path) -> None:
-    rows = list(runner.measure(tmp_path, sizes=[50], parts=["passes", "answers", "writes"]))
+    rows = list(
+        runner.measure(tmp_path, sizes=[50], parts=["passes", "answers", "beside", "writes"])
+    )
 
     text = table.plain(rows)
     assert {row.notes for row in rows} == {50}

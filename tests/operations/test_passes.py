@@ -8,8 +8,10 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from keepm.index import writing
-from keepm.operations import memories, resyncing, retrieval, status, sync
+from keepm.operations import memories, passes, resyncing, retrieval, status, sync
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from keepm.store.disk import OSDisk
@@ -178,3 +180,32 @@ def test_a_rebuild_keeps_every_answer_and_every_record(vault: Vault, machine: Ma
     assert done.rebuilt
     assert contents(vault.database.path) == before
     assert memories.read(vault, "one", max_chars=99).approved_via == "owner-edit"
+
+
+def test_a_pass_over_all_checksums_waits_while_an_answer_is_in_the_making(vault: Vault) -> None:
+    progress = vault.progress
+    progress.give_way(3600)  # nobody asks
+
+    with progress.answering():
+        with progress.answering():
+            pass
+        waiting = threading.Thread(target=progress.give_way, args=(3600,))
+        waiting.start()
+        waiting.join(timeout=0.05)
+        assert waiting.is_alive()
+
+    waiting.join(timeout=60)
+    assert not waiting.is_alive()
+
+
+def test_answers_in_the_making_never_stop_a_pass_over_all_checksums(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories.create(vault, AGENT, claim("one"))
+    monkeypatch.setattr(passes, "_GIVE_WAY_SECONDS", 0.001)
+    monkeypatch.setattr(vault.progress, "keeper", threading.current_thread())
+
+    with vault.progress.answering():
+        sync.reconcile(vault, deep=True)
+
+    assert vault.database.get_meta("last_checksum_scan") is not None
