@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from typing import Any
 
 from keepm.index.database import Database
 from keepm.index.entries import FileRow
@@ -14,10 +15,9 @@ from keepm.index.entries import FileRow
 Stamp = tuple[str, int, int]
 """Path, size and modification time (ns) of a file."""
 
-# What `_PROVEN` says of a file's row: that stamps like these are no older than the scan allows, and
-# those of a file that was looked at (what is left out unseen has none).
-_PROVEN = "mtime_ns < scanned_ns - :racy_ns AND (size > 0 OR checksum <> '')"
-_DOCUMENT = f"reason IS NULL AND typeof(path) = 'text' AND {_PROVEN}"
+_OLD = "mtime_ns < scanned_ns - :racy_ns"
+_DOCUMENT = f"reason IS NULL AND {_OLD} AND typeof(path) = 'text'"
+_PROVEN = f"{_OLD} AND (size > 0 OR checksum <> '')"  # what was left out unseen has no stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,15 @@ def listing(db: Database, *, racy_ns: int) -> Listing:
                 bound,
             ).fetchall()
         )
-        others = connection.execute(
-            "SELECT path, size, mtime_ns, checksum, scanned_ns, reason,"  # noqa: S608
-            f" {_PROVEN} FROM files WHERE NOT ({_DOCUMENT})",
-            bound,
-        ).fetchall()
+        # To count them costs nothing, to walk through them again a tenth of a look.
+        (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
+        others: list[tuple[Any, ...]] = []
+        if count > len(documents):
+            others = connection.execute(
+                "SELECT path, size, mtime_ns, checksum, scanned_ns, reason,"  # noqa: S608
+                f" {_PROVEN} FROM files WHERE NOT ({_DOCUMENT})",
+                bound,
+            ).fetchall()
     rows: dict[str, FileRow] = {}
     left_out: set[Stamp] = set()
     for path, *values, is_proven in others:
