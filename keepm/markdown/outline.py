@@ -1,4 +1,4 @@
-"""A file cut where its front matter ends, without reading the YAML: for looking at every file."""
+"""A file cut where its front matter ends, with its keys as they are written: for doctor's look."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from keepm.markdown import bodies, header
-from keepm.markdown.header import BOM
 from keepm.markdown.tree import line_at
 
 _EMPTY = frozenset({"", "~", "null", "Null", "NULL", "''", '""'})
@@ -54,18 +53,14 @@ class Outline:
 
 
 def of(data: bytes) -> Outline:
-    """Cut a file that a codec has read.
+    """Cut a file that a codec has just read: what was read of it is still at hand.
 
     Raises:
-        Broken, UnicodeDecodeError: no codec can have read it.
+        Broken: no codec can have read it.
     """
-    text = data.removeprefix(BOM).decode("utf-8")
-    place = header.fences(text)
-    if place is None:
-        return Outline(text, "", text, 0, {})
-    start, end, body = place
-    head = text[start:end]
-    return Outline(text, head, text[body:], body, _entries(head))
+    known = header.read(data)
+    head = known.text[known.start : known.end]
+    return Outline(known.text, head, known.text[known.body :], known.body, _entries(head))
 
 
 def _entries(head: str) -> dict[str, tuple[int, str]]:
