@@ -26,6 +26,7 @@ BLOCK: Final = 32
 """So many notes are scored at once; the order within a block is exact."""
 
 _MOST_WALKED = 4  # common phrases that tell notes of equal rank apart
+_MOST_WORDS = 150  # that begin so: more are looked for as a beginning
 _UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _K1, _B = 1.2, 0.75  # as FTS5 has them
 _LEAST = 1e-6  # what holding a word counts that most notes hold, as FTS5 has it
@@ -37,6 +38,7 @@ class Phrase:
 
     text: str
     begins: bool
+    words: tuple[str, ...]  # the token, or those in sight that begin so
     rarity: float  # what holding it counts, as `coverage` has it
     everywhere: int  # how many notes of the whole vault hold it
     required: bool  # a note is found by it; by others it is only ranked
@@ -44,7 +46,11 @@ class Phrase:
     @property
     def match(self) -> str:
         """The phrase in FTS5's syntax: no term holds a quote."""
-        return f'"{self.text}"*' if self.begins else f'"{self.text}"'
+        if len(self.words) > _MOST_WORDS:
+            return f'"{self.text}"*'
+        # FTS5 would put the lists of all words that begin so together, for the whole vault.
+        either = " OR ".join(f'"{word}"' for word in self.words)
+        return f"({either})"
 
 
 class Scored(NamedTuple):

@@ -207,13 +207,12 @@ def _completing(terms: Sequence[Term], frequencies: Mapping[str, int]) -> list[T
 
 def _beginnings(
     connection: sqlite3.Connection, terms: Sequence[Term], visibility: Visibility
-) -> dict[str, int]:
-    """Return what words of the query begin with, and how many notes hold words that begin so."""
+) -> dict[str, dict[str, int]]:
+    """Return what words of the query begin with, and in how many notes the words stand that begin
+    so."""
     return {
-        beginning: sum(
-            index_frequencies.beginning_with(
-                connection, beginning, visibility, most=_MOST_COMPLETING
-            ).values()
+        beginning: index_frequencies.beginning_with(
+            connection, beginning, visibility, most=_MOST_COMPLETING
         )
         for term in terms
         for beginning, _ in term.prefixes
@@ -223,7 +222,7 @@ def _beginnings(
 def _phrases(
     connection: sqlite3.Connection,
     frequencies: Mapping[str, int],
-    beginnings: Mapping[str, int],
+    beginnings: Mapping[str, Mapping[str, int]],
     searched: int,
 ) -> tuple[Phrase, ...]:
     """Return what is looked for, the rarest first, and require the rarest: common words only
@@ -236,19 +235,20 @@ def _phrases(
     known = [(seen, token, False) for token, seen in frequencies.items() if seen]
     begun = [
         (0, beginning, True)
-        for beginning, count in beginnings.items()
+        for beginning, words in beginnings.items()
         # A common beginning is dear to look up, and tells nothing where a whole word is known.
-        if count <= _LEAD_ROWS or not known
+        if words and (sum(words.values()) <= _LEAD_ROWS or not known)
     ]
     everywhere = index_frequencies.everywhere(connection, frequencies)
     found: list[Phrase] = []
     rows_sum = 0
     for seen, text, begins in sorted([*begun, *known])[:_MOST_SOUGHT]:
         rows_sum += seen
-        count = beginnings[text] if begins else everywhere[text]
-        rarity = coverage.rarity(beginnings[text] if begins else seen, searched)
+        completed = tuple(beginnings[text]) if begins else (text,)
+        count = sum(beginnings[text].values()) if begins else everywhere[text]
+        rarity = coverage.rarity(count if begins else seen, searched)
         required = not found or not seen or rows_sum <= _LEAD_ROWS
-        found.append(Phrase(text, begins, rarity, count, required))
+        found.append(Phrase(text, begins, completed, rarity, count, required))
     return tuple(found)
 
 

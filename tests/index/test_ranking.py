@@ -127,3 +127,19 @@ def test_a_beginning_that_each_note_has_in_several_words_is_ranked(filled: Fill,
     words = "portable portal portfolio portrait 端口 端点 端正 端面"
     db = filled(*(note(f"n{n}", words) for n in range(3)))
     assert [hit.note.name for hit in search(db, Query(text, OWN)).hits] == ["n0", "n1", "n2"]
+
+
+@pytest.mark.parametrize("count", [3, ranking._MOST_WORDS + 20])
+def test_a_word_that_is_only_begun_finds_all_that_begin_so(filled: Fill, count: int) -> None:
+    def word(n: int) -> str:
+        return "zanz" + "".join("abcdefghij"[int(digit)] for digit in str(n))
+
+    db = filled(
+        *(note(f"n{n}", f"A {word(n)} here.", scope=WIDGETS) for n in range(count)),
+        note("other", "A zanzx elsewhere.", scope=GADGETS),
+    )
+
+    found = search(db, Query("a zanz", OWN, limit=100))
+
+    assert found.total == count
+    assert all("zanz" in hit.snippet for hit in found.hits)
