@@ -132,7 +132,11 @@ def _look(
     among, more = rows.one_of("n.path", paths)
     subjects = _notes(connection, f"{among} AND {seen}", [*more, *values])
     # Whatever two notes have in common, the first one has: one look-up tells all.
-    asked = (term for note in subjects for term in (*note.names, *note.sources))
+    asked = (
+        term
+        for note in subjects
+        for term in (*filter(_tells, note.names), *filter(_JOINED.search, note.sources))
+    )
     rarity = _Rarity(connection, asked, visibility)
     for subject in subjects:
         for way, look in enumerate(_WAYS):
@@ -184,7 +188,10 @@ def _other_values(connection: sqlite3.Connection, note: _Note, rarity: _Rarity) 
                     differing.setdefault(number, (key, f"{key}: {value} / {other}"))
     others = _numbered(connection, differing)
     apart = []
-    names, files = rarity.rare(note.names), rarity.rare(filter(_JOINED.search, note.sources))
+    names, files = (
+        rarity.rare(filter(_tells, note.names)),
+        rarity.rare(filter(_JOINED.search, note.sources)),
+    )
     for other in others:
         key, _ = differing[other.number]
         if not _any_in(other.sourced, files) and not (
@@ -250,21 +257,14 @@ def _alike(connection: sqlite3.Connection, number: int, others: Collection[int])
     """Return which of these notes' bodies have most of their words in common with a note's."""
     if not others:
         return set()
-    bodies: dict[int, str] = dict(
-        connection.execute(
-            "SELECT t.rowid, t.body FROM json_each(?) AS j"
-            " CROSS JOIN terms AS t ON t.rowid = j.value",
-            (json.dumps([number, *others]),),
-        )
-    )
-    body = bodies[number]
+    (body,) = connection.execute("SELECT body FROM terms WHERE rowid = ?", (number,)).fetchone()
     words = _telling(body)
-    return {
-        other
-        for other in others
-        if max(len(body), len(bodies[other])) <= _MOST_LONGER * min(len(body), len(bodies[other]))
-        and _says_the_same(words, bodies[other])
-    }
+    bodies = connection.execute(
+        "SELECT t.rowid, t.body FROM json_each(?1) AS j CROSS JOIN terms AS t"
+        " ON t.rowid = j.value WHERE length(t.body) <= ?2 * ?3 AND ?2 <= length(t.body) * ?3",
+        (json.dumps(list(others)), len(body), _MOST_LONGER),
+    )
+    return {other for other, its in bodies if _says_the_same(words, its)}
 
 
 def _says_the_same(words: frozenset[str], body: str) -> bool:
