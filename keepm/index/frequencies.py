@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import chain, repeat
 
 from keepm.index import rows
 from keepm.index.entries import Entry, NoteRows
@@ -50,11 +51,12 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
         after.setdefault(scope, Counter()).subtract(counts)
     # In the table's order, so that neighbours are met on one page while a large index is filled.
     changes = sorted(
-        (term, scope, count)
-        for scope, counts in after.items()
-        for term, count in counts.items()
-        if count
+        chain.from_iterable(
+            zip(counts, repeat(scope), counts.values()) for scope, counts in after.items()
+        )
     )
+    if before:
+        changes = [each for each in changes if each[2]]
     if not changes:
         return
     connection.executemany(
