@@ -18,7 +18,8 @@ _KEPT_AT_ONCE = 500
 def vault(args: argparse.Namespace, *, look: bool = True, reads: bool = False) -> Iterator[Vault]:
     """Open the vault, look at its files once unless told not to, and close it at the end.
 
-    What only `reads` doesn't wait for others that write to the index.
+    What only `reads` doesn't wait for others that write to the index, and opens it for writing
+    only if it is behind the files.
 
     Raises:
         ApprovalRequired: another project, or every one, is asked for from an agent's shell.
@@ -33,7 +34,7 @@ def vault(args: argparse.Namespace, *, look: bool = True, reads: bool = False) -
         )
     project_id, everything = getattr(args, "project", None), getattr(args, "all", False)
     owner.require_own_view(chosen, project_id=project_id, everything=everything)
-    opened = open_vault(chosen, everything=everything, project_id=project_id)
+    opened = open_vault(chosen, everything=everything, project_id=project_id, reads=reads)
     try:
         first = opened.database.get_meta("filled") is None
         if first:

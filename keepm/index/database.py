@@ -42,11 +42,19 @@ class Database:
     """One index file, shared by threads and processes.
 
     Each reader works on a snapshot of its own connection; one writer at a time. `fresh` tells
-    that the file was made just now and that a rebuild has to fill it.
+    that the file was made just now and that a rebuild has to fill it. Where writing is `apart`,
+    reads can't change the file, and it is opened for writing when there is something to write.
     """
 
     def __init__(
-        self, path: Path, *, vault_id: str, journal_mode: str, busy_seconds: float, read_only: bool
+        self,
+        path: Path,
+        *,
+        vault_id: str,
+        journal_mode: str,
+        busy_seconds: float,
+        read_only: bool,
+        apart: bool = False,
     ) -> None:
         self.path = path
         self.vault_id = vault_id
@@ -57,13 +65,20 @@ class Database:
         self._write_lock = threading.Lock()
         self._haste = threading.local()
         self._pool_lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
+        self._readers: list[sqlite3.Connection] = []  # idle ones
+        self._writers: list[sqlite3.Connection] = [] if apart else self._readers
         self._closed = False
         self._file = _file_number(path)
 
     @classmethod
     def open(
-        cls, path: Path, *, vault_id: str, journal_mode: str = "wal", busy_seconds: float = 5.0
+        cls,
+        path: Path,
+        *,
+        vault_id: str,
+        journal_mode: str = "wal",
+        busy_seconds: float = 5.0,
+        apart: bool = False,
     ) -> Database:
         """Open the index of a vault, making it where there is no fit one.
 
@@ -76,6 +91,7 @@ class Database:
             journal_mode=journal_mode,
             busy_seconds=busy_seconds,
             read_only=False,
+            apart=apart,
         )
         database._make_fit()
         return database
@@ -125,11 +141,11 @@ class Database:
     def asking(self) -> Iterator[sqlite3.Connection]:
         """Lend a connection for one statement, a transaction of its own; raises as `reading`."""
         with failures.translated():
-            connection, file = self._take()
+            connection, file = self._take(self._readers)
             try:
                 yield connection
             finally:
-                self._give_back(connection, file)
+                self._give_back(connection, file, self._readers)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -145,7 +161,7 @@ class Database:
             raise failures.busy()
         try:
             with failures.translated():
-                connection, file = self._take()
+                connection, file = self._take(self._writers)
                 try:
                     if hurried:
                         _wait_for_others(connection, _HURRIED_SECONDS)
@@ -155,7 +171,7 @@ class Database:
                 finally:
                     if hurried:
                         _wait_for_others(connection, self._busy_seconds)
-                    self._give_back(connection, file)
+                    self._give_back(connection, file, self._writers)
         finally:
             self._write_lock.release()
 
@@ -184,8 +200,8 @@ class Database:
 
     # ---- connections -----------------------------------------------------------------------
 
-    def _take(self) -> tuple[sqlite3.Connection, _FileNumber]:
-        """Return a connection, and to which file it leads."""
+    def _take(self, idle: list[sqlite3.Connection]) -> tuple[sqlite3.Connection, _FileNumber]:
+        """Return a connection, one of the idle ones if there is any, and to which file it leads."""
         if self._closed:
             raise IndexUnavailable("the index was closed")
         number = _file_number(self.path)
@@ -193,18 +209,18 @@ class Database:
             # Deleted under our feet: a new file has to take its place.
             raise failures.damaged()
         with self._pool_lock:
-            if number != self._file:
-                # Another process renewed it; our connections lead to the old file.
-                stale, self._idle = self._idle, []
-                self._file = number
-            else:
-                stale = []
-            connection = self._idle.pop() if self._idle else None
+            # Another process may have renewed it; then our connections lead to the old file.
+            stale = self._emptied() if number != self._file else []
+            self._file = number
+            connection = idle.pop() if idle else None
         for old in stale:
             old.close()
-        return connection or self._connect(), number
+        writes = idle is self._writers and not self.read_only
+        return connection or self._connect(writes=writes), number
 
-    def _give_back(self, connection: sqlite3.Connection, file: _FileNumber) -> None:
+    def _give_back(
+        self, connection: sqlite3.Connection, file: _FileNumber, idle: list[sqlite3.Connection]
+    ) -> None:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -213,17 +229,17 @@ class Database:
             return
         with self._pool_lock:
             if not self._closed and file == self._file:
-                self._idle.append(connection)
+                idle.append(connection)
                 return
         connection.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        mode = "ro" if self.read_only else "rw"
+    def _connect(self, *, writes: bool) -> sqlite3.Connection:
+        mode = "rw" if writes else "ro"
         connection = _connect(self.path, mode=mode, busy_seconds=self._busy_seconds)
         try:
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             connection.execute("PRAGMA temp_store = MEMORY")
-            if not self.read_only:
+            if writes:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 (present,) = connection.execute("PRAGMA journal_mode").fetchone()
                 if present != self.journal_mode:
@@ -237,9 +253,16 @@ class Database:
 
     def _drop_connections(self) -> None:
         with self._pool_lock:
-            idle, self._idle = self._idle, []
+            idle = self._emptied()
         for connection in idle:
             connection.close()
+
+    def _emptied(self) -> list[sqlite3.Connection]:
+        """Take all idle connections out of where they wait."""
+        idle = [*self._readers, *(self._writers if self._writers is not self._readers else ())]
+        self._readers.clear()
+        self._writers.clear()
+        return idle
 
     # ---- fitness ---------------------------------------------------------------------------
 

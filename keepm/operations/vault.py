@@ -184,11 +184,13 @@ def open_vault(
     everything: bool = False,
     project_id: str | None = None,
     clock: Clock | None = None,
+    reads: bool = False,
 ) -> Vault:
     """Open the vault of these settings without walking it.
 
     `everything` gives the owner's view over all projects, `project_id` that of one whatever the
-    folder; no MCP server asks for either.
+    folder; no MCP server asks for either. What only `reads` opens the index for writing when it
+    has to catch up, and not before.
 
     Raises:
         InvalidIdentifier: `project_id` can't be a project's.
@@ -201,7 +203,7 @@ def open_vault(
             identity = _elsewhere(settings, chosen)
     where = placement.look(settings)
     writer, read_only = _writer(settings)
-    database, temporary = _index(settings, where)
+    database, temporary = _index(settings, where, reads=reads)
     return Vault(
         settings=settings,
         policy=config.load_policy(),
@@ -228,7 +230,7 @@ def _writer(settings: Settings) -> tuple[str, str | None]:
         return str(uuid.uuid4()), error.message  # noqa: TID251
 
 
-def _index(settings: Settings, where: Placement) -> tuple[Database, Path | None]:
+def _index(settings: Settings, where: Placement, *, reads: bool) -> tuple[Database, Path | None]:
     """Open the index; one for this process alone where the data folder can't be written.
 
     Raises:
@@ -241,6 +243,7 @@ def _index(settings: Settings, where: Placement) -> tuple[Database, Path | None]
             path if temporary is None else temporary / path.name,
             vault_id=vault_id(settings),
             journal_mode=where.journal_mode,
+            apart=reads,
         )
     except IndexUnavailable:
         if temporary is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +74,31 @@ def test_a_command_that_reads_leaves_the_index_as_it_is(
 
     assert (code, "lantern" in out) == (0, words[0] not in ("status", "history"))
     assert kept(index) == before
+
+
+@pytest.mark.parametrize("words", READS)
+def test_a_command_that_reads_opens_the_index_for_reading_only(
+    vault: Vault,
+    index: Path,
+    keepm: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    opened: list[str] = []
+    real = sqlite3.connect
+
+    def connect(database: str, **options: Any) -> sqlite3.Connection:
+        opened.append(database.rpartition("?mode=")[2])
+        connection: sqlite3.Connection = real(database, **options)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+
+    assert keepm.run(*words)[0] == 0
+    assert set(opened) == {"ro"}
+    keepm.machine.put("Memory/global/new.md", "A note about a kerosene lantern, by hand.\n")
+    keepm.run(*words)
+    assert "rw" in opened, "now there was something to take up"
 
 
 @pytest.mark.parametrize("words", READS)

@@ -243,6 +243,17 @@ def test_a_read_only_index_answers_and_refuses_to_write(path: Path) -> None:
     db.close()
 
 
+def test_where_writing_is_apart_no_read_can_change_the_file(path: Path) -> None:
+    db = Database.open(path, vault_id="vault", apart=True)
+    with pytest.raises(IndexUnavailable, match="read-only"), db.asking() as connection:
+        connection.execute("DELETE FROM meta")
+    apply(db, Batch(meta={"written": "yes"}))
+    assert db.get_meta("written") == "yes"
+    db.renew()
+    assert db.get_meta("written") is None
+    db.close()
+
+
 @pytest.mark.parametrize("vault_id", ["vault", "another"])
 def test_where_no_fit_index_is_nothing_is_opened_and_nothing_made(
     tmp_path: Path, path: Path, vault_id: str
