@@ -30,8 +30,8 @@ from keepm.model.links import WikiLink
 from keepm.model.memory import Memory
 from keepm.store.changes import Change, Delete, Move
 
-LEAST_APART = 1000
-"""So many documents are worth a process of their own, which takes a sixth of a second to start."""
+LEAST_APART = 2000
+"""So many documents are worth a process of their own: fewer are read before it has begun."""
 
 _AHEAD = 2  # portions that are on their way: one is parsed, one waits
 _PARTS = 8  # of which one is parsed here: writing all takes a little less time than parsing
