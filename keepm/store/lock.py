@@ -7,7 +7,6 @@ which any closed descriptor of the file would drop. Elsewhere `filelock`.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import sys
@@ -40,15 +39,10 @@ def hold(paths: VaultPaths, *, surface: str, timeout: float, now: str) -> Iterat
     place = paths.locate(_PATH)
     if not paths.memory.is_dir():
         raise RootUnavailable(f"the vault's {layout.MEMORY} folder is not there")
-    with reporting(_PATH):
-        place.parent.mkdir(exist_ok=True)
-    holder = json.dumps({"pid": os.getpid(), "surface": surface[:40], "since": now[:40]})
-    taken = _flock(place, timeout) if sys.platform != "win32" else _filelock(place, timeout)
-    with taken as record:
-        with reporting(_PATH):
-            _write(record, holder)
-        with paths.looking_once():
-            yield
+    record = _record(surface, now)
+    hold_it = _flock if sys.platform != "win32" else _filelock
+    with hold_it(place, timeout, record), paths.looking_once():
+        yield
 
 
 def holder(paths: VaultPaths) -> dict[str, str | int]:
@@ -75,11 +69,10 @@ if sys.platform != "win32":
     import fcntl
 
     @contextlib.contextmanager
-    def _flock(place: Path, timeout: float) -> Iterator[Path]:
+    def _flock(place: Path, timeout: float, record: bytes) -> Iterator[None]:
         while True:
             with reporting(_PATH):
-                descriptor = os.open(place, _FLAGS, RECORD_MODE)
-            with reporting(_PATH):
+                descriptor = _opened(place)
                 acquired = _acquire(descriptor, timeout)
             if not acquired:
                 raise _locked(place)
@@ -87,7 +80,10 @@ if sys.platform != "win32":
                 break
             os.close(descriptor)  # someone removed or replaced the file while we waited
         try:
-            yield place
+            with reporting(_PATH):
+                # In place: the lock file must stay the same file.
+                os.pwrite(descriptor, record, 0)
+            yield
         finally:
             os.close(descriptor)  # and with it the lock
 
@@ -140,19 +136,30 @@ def _is_the_file(descriptor: int, place: Path) -> bool:
     return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
 
 
+def _opened(place: Path) -> int:
+    try:
+        return os.open(place, _FLAGS, RECORD_MODE)
+    except FileNotFoundError:
+        place.parent.mkdir(exist_ok=True)
+        return os.open(place, _FLAGS, RECORD_MODE)
+
+
 @contextlib.contextmanager
-def _filelock(place: Path, timeout: float) -> Iterator[Path]:
+def _filelock(place: Path, timeout: float, record: bytes) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     # A locked file can't be read by others on Windows, so the holder stands in one beside it.
     lock = FileLock(place, thread_local=False)
     with reporting(_PATH):
+        place.parent.mkdir(exist_ok=True)
         try:
             lock.acquire(timeout=timeout)
         except Timeout as error:
             raise _locked(place) from error
     try:
-        yield _beside(place)
+        with reporting(_PATH):
+            _write(_beside(place), record)
+        yield
     finally:
         lock.release()
 
@@ -161,13 +168,18 @@ def _beside(place: Path) -> Path:
     return place.with_name("lock.holder")
 
 
-def _write(place: Path, text: str) -> None:
-    """Write the holder's record in place: the lock file must stay the same file."""
-    data = text.encode("ascii", "replace")
-    if len(data) > _WIDTH:
-        raise OSError(errno.EMSGSIZE, "holder")
+def _write(place: Path, record: bytes) -> None:
     descriptor = os.open(place, _FLAGS, RECORD_MODE)
     try:
-        os.write(descriptor, data.ljust(_WIDTH))
+        os.write(descriptor, record)
     finally:
         os.close(descriptor)
+
+
+def _record(surface: str, now: str) -> bytes:
+    """Return who holds the lock since when, in one fixed width."""
+    holder = {"pid": os.getpid(), "surface": surface[:40], "since": now[:40]}
+    data = json.dumps(holder).encode("ascii", "replace")
+    if len(data) > _WIDTH:  # a surface of nothing but escapes
+        data = json.dumps({**holder, "surface": ""}).encode("ascii", "replace")
+    return data.ljust(_WIDTH)
