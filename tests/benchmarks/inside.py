@@ -101,6 +101,12 @@ def answers(place: Place) -> Iterator[Row]:
             ("memory_catalog", lambda: retrieval.catalog(vault)),
         ):
             yield _answer_row(place, vault, what, action)
+        listed = retrieval.catalog(vault, limit=200, max_chars=1_000_000).items
+        names = itertools.cycle([item.id for item in listed])
+        yield _one_note_row(
+            place, "memory_read", lambda: memories.read(vault, next(names), max_chars=16_000)
+        )
+        yield _one_note_row(place, "memory_links", lambda: retrieval.links(vault, next(names)))
         yield from sizes.rows(vault, place.notes, asked)
 
 
@@ -218,6 +224,18 @@ def _answer_row(place: Place, vault: Vault, what: str, action: Callable[[], obje
         f"{milliseconds(middle)} / {milliseconds(ours.percentile(0.95))}",
         f"{milliseconds(others.percentile(0.5))} visible rows from SQLite, p50",
         middle / others.percentile(0.5),
+    )
+
+
+def _one_note_row(place: Place, what: str, action: Callable[[], object]) -> Row:
+    ours, parsed = in_turn(action, raw.parser_of_one(place), times=_ROUNDS * 5)
+    middle = ours.percentile(0.5)
+    return Row(
+        f"{what}: p50 / p95",
+        place.notes,
+        f"{milliseconds(middle)} / {milliseconds(ours.percentile(0.95))}",
+        f"{milliseconds(parsed.percentile(0.5))} read, hash, parse of one file, p50",
+        middle / parsed.percentile(0.5),
     )
 
 

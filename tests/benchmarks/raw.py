@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from keepm.markdown import documents
@@ -29,14 +30,26 @@ def size(place: Place) -> int:
 
 def read_and_parse(place: Place) -> int:
     """Read, hash and parse every document once; return how many there are."""
-    count = 0
-    for path in _files(str(place.root / "Memory")):
-        if path.endswith(".md"):
-            data = Path(path).read_bytes()
-            hashlib.sha256(data).hexdigest()
-            documents.read(Path(path).relative_to(place.root).as_posix(), data)
-            count += 1
-    return count
+    paths = _documents(place)
+    for path in paths:
+        _parse(place, path)
+    return len(paths)
+
+
+def parser_of_one(place: Place) -> Callable[[], None]:
+    """Return what reads, hashes and parses one document, another one each time."""
+    paths = itertools.cycle(_documents(place))
+    return lambda: _parse(place, next(paths))
+
+
+def _documents(place: Place) -> list[str]:
+    return [path for path in _files(str(place.root / "Memory")) if path.endswith(".md")]
+
+
+def _parse(place: Place, path: str) -> None:
+    data = Path(path).read_bytes()
+    hashlib.sha256(data).hexdigest()
+    documents.read(Path(path).relative_to(place.root).as_posix(), data)
 
 
 def durable_write(folder: Path, number: int, data: bytes) -> None:
