@@ -11,7 +11,6 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from itertools import chain, repeat
 
 from keepm.index import rows
 from keepm.index.entries import Entry, NoteRows
@@ -50,13 +49,12 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
     for scope, counts in before.items():
         after.setdefault(scope, Counter()).subtract(counts)
     # In the table's order, so that neighbours are met on one page while a large index is filled.
-    changes = sorted(
-        chain.from_iterable(
-            zip(counts, repeat(scope), counts.values()) for scope, counts in after.items()
-        )
-    )
-    if before:
-        changes = [each for each in changes if each[2]]
+    changes = [
+        (scope, term, count)
+        for scope, counts in sorted(after.items())
+        for term, count in sorted(counts.items())
+        if count
+    ]
     if not changes:
         return
     connection.executemany(
@@ -65,8 +63,8 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
         changes,
     )
     connection.executemany(
-        "DELETE FROM frequencies WHERE term = ? AND scope = ? AND notes <= 0",
-        [(term, scope) for term, scope, count in changes if count < 0],
+        "DELETE FROM frequencies WHERE scope = ? AND term = ? AND notes <= 0",
+        [(scope, term) for scope, term, count in changes if count < 0],
     )
 
 
@@ -74,12 +72,16 @@ def beginning_with(
     connection: sqlite3.Connection, beginning: str, visibility: Visibility, *, most: int
 ) -> dict[str, int]:
     """Return visible terms that begin so, with the number of notes; at most that many rows."""
-    seen, values = rows.visible("scope", visibility)
     found: dict[str, int] = {}
     for term, count in connection.execute(
-        f"SELECT term, notes FROM frequencies WHERE term >= ? AND term < ? AND {seen}"  # noqa: S608
-        " ORDER BY term, scope LIMIT ?",
-        [beginning, beginning + chr(0x10FFFF), *values, most],
+        "SELECT f.term, f.notes FROM json_each(?) AS s CROSS JOIN frequencies AS f"
+        " ON f.scope = s.value AND f.term >= ? AND f.term < ? ORDER BY f.term, f.scope LIMIT ?",
+        [
+            json.dumps(rows.scopes(connection, visibility)),
+            beginning,
+            beginning + chr(0x10FFFF),
+            most,
+        ],
     ):
         found[term] = found.get(term, 0) + count
     return found
@@ -89,8 +91,7 @@ def of(
     connection: sqlite3.Connection, terms: Iterable[str], visibility: Visibility
 ) -> dict[str, int]:
     """Return in how many visible notes each of these terms stands; other terms are left out."""
-    seen, values = rows.visible("scope", visibility)
-    return _sums(connection, terms, seen, values)
+    return _sums(connection, terms, rows.scopes(connection, visibility))
 
 
 def everywhere(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
@@ -98,17 +99,17 @@ def everywhere(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str
 
     For scores alone, never for what is found or said.
     """
-    return _sums(connection, terms, "1", [])
+    return _sums(connection, terms, rows.scopes(connection, Visibility(None, everything=True)))
 
 
 def _sums(
-    connection: sqlite3.Connection, terms: Iterable[str], condition: str, values: rows.Parameters
+    connection: sqlite3.Connection, terms: Iterable[str], scopes: list[str]
 ) -> dict[str, int]:
     found: dict[str, int] = {}
     for term, count in connection.execute(
-        f"SELECT f.term, f.notes FROM json_each(?) AS j CROSS JOIN frequencies AS f"  # noqa: S608
-        f" ON f.term = j.value WHERE {condition}",
-        [json.dumps(sorted(set(terms))), *values],
+        "SELECT f.term, f.notes FROM json_each(?) AS s CROSS JOIN json_each(?) AS j"
+        " CROSS JOIN frequencies AS f ON f.scope = s.value AND f.term = j.value",
+        [json.dumps(scopes), json.dumps(sorted(set(terms)))],
     ):
         found[term] = found.get(term, 0) + count
     return found

@@ -10,6 +10,7 @@ from typing import Any
 from keepm.index.visibility import NOT_SHADOWED as NOT_SHADOWED
 from keepm.index.visibility import Parameters as Parameters
 from keepm.index.visibility import one_of as one_of
+from keepm.index.visibility import scopes as scopes
 from keepm.index.visibility import shadowed as shadowed
 from keepm.index.visibility import visible as visible
 from keepm.model.document import Standing

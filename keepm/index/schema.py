@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 16
+VERSION = 17
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -267,12 +267,13 @@ CREATE TABLE parameters (
 ) WITHOUT ROWID;
 CREATE INDEX parameters_by_number ON parameters (number);
 
--- In how many notes of a scope a term stands.
+-- In how many notes of a scope a term stands. A scope's terms lie together: a write meets few
+-- pages, and a look-up never another project's.
 CREATE TABLE frequencies (
-    term TEXT NOT NULL,
     scope TEXT NOT NULL,
+    term TEXT NOT NULL,
     notes INTEGER NOT NULL,
-    PRIMARY KEY (term, scope)
+    PRIMARY KEY (scope, term)
 ) WITHOUT ROWID;
 """
 

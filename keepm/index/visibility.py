@@ -52,6 +52,24 @@ def visible(column: str, visibility: Visibility) -> tuple[str, Parameters]:
     return f"{column} IN ('', ?)", [visibility.project_id]
 
 
+def scopes(connection: sqlite3.Connection, visibility: Visibility) -> list[str]:
+    """Return the keys of the scopes that `Visibility.sees`, for a table that is sorted by them."""
+    if not visibility.everything:
+        return ["", *([visibility.project_id] if visibility.project_id is not None else ())]
+    return kept(connection, "scopes", lambda: _all_scopes(connection))
+
+
+def _all_scopes(connection: sqlite3.Connection) -> list[str]:
+    # From one to the next: a look at each scope, not at each note.
+    found = connection.execute(
+        "WITH RECURSIVE each_one (scope) AS (SELECT min(scope) FROM all_notes UNION ALL"
+        " SELECT (SELECT min(scope) FROM all_notes WHERE scope > each_one.scope) FROM each_one"
+        " WHERE each_one.scope IS NOT NULL)"
+        " SELECT scope FROM each_one WHERE scope IS NOT NULL"
+    )
+    return [scope for (scope,) in found]
+
+
 def one_of(column: str, values: Sequence[str]) -> tuple[str, Parameters]:
     """Return the condition that a column holds one of the values (never true without any)."""
     marks = ", ".join("?" * len(values))
