@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final, NamedTuple
 
 from keepm.index.connection import kept
@@ -75,14 +74,14 @@ class Ranking:
         self._connection = connection
         self._phrases = phrases
         self._asked = asked
-        self._lists: dict[Phrase, list[int]] = {}
+        self._lists: dict[Phrase, set[int]] = {}
 
     def found(self) -> set[int]:
         """Return the numbers of the notes in the ranges that hold a required phrase."""
         for phrase in self._phrases:
             if phrase.required:
                 self._lists[phrase] = self._numbers(phrase.match)
-        return set(chain.from_iterable(self._lists.values()))
+        return set().union(*self._lists.values())
 
     def best(self, numbers: Set[int], count: int) -> list[Scored]:
         """Return the best of these notes, at least so many if there are, and one block."""
@@ -109,57 +108,69 @@ class Ranking:
                     return chosen[:most]
         return chosen
 
-    def _groups(self, numbers: Set[int]) -> list[list[int]]:
+    def _groups(self, numbers: Set[int]) -> list[Set[int]]:
         """Part notes by the phrases they hold; those that hold the most come first."""
-        held = dict.fromkeys(numbers, 0.0)
         common = [phrase for phrase in self._phrases if not phrase.required]
         for phrase in common[:_MOST_WALKED]:
             self._lists[phrase] = self._numbers(f"{phrase.match} AND ({self._lead})")
+        # Most notes hold one phrase alone: so they are parted as sets, the others one by one.
+        once: list[tuple[float, set[int]]] = []
+        more: dict[int, float] = {}
         for phrase, its in self._lists.items():
             rarity = phrase.rarity
-            for number in its:
-                if number in held:
-                    held[number] += rarity
-        groups: dict[float, list[int]] = {}
-        for number, worth in held.items():
-            groups.setdefault(worth, []).append(number)
+            new = its & numbers
+            for number in new & more.keys():
+                more[number] += rarity
+            new -= more.keys()
+            for worth, alone in once:
+                if both := new & alone:
+                    more.update(dict.fromkeys(both, worth + rarity))
+                    alone -= both
+                    new -= both
+            once.append((rarity, new))
+        groups: dict[float, set[int]] = {}
+        for worth, alone in once:
+            groups.setdefault(worth, set()).update(alone)
+        for number, worth in more.items():
+            groups.setdefault(worth, set()).add(number)
         return [groups[worth] for worth in sorted(groups, reverse=True)]
 
     @property
     def _lead(self) -> str:
-        return " OR ".join(phrase.match for phrase in self._phrases if phrase.required)
+        return _either(phrase for phrase in self._phrases if phrase.required)
 
-    def _told_apart(self, group: Sequence[int]) -> list[list[int]]:
+    def _told_apart(self, group: Set[int]) -> list[Set[int]]:
         """Part notes that hold the same phrases by where they hold them."""
-        in_name = set(self._numbers(f"{{name aliases}} : ({self._lead})"))
-        in_title = set(self._numbers(f"{{tags description}} : ({self._lead})"))
-        levels: list[list[int]] = [[], [], [], []]
-        for number in group:
-            levels[2 * (number not in in_name) + (number not in in_title)].append(number)
-        return levels
+        lead = _either(
+            phrase
+            for phrase, its in self._lists.items()
+            if phrase.required and not its.isdisjoint(group)
+        )
+        in_name = group & self._numbers(f"{{name aliases}} : ({lead})")
+        in_title = group & self._numbers(f"{{tags description}} : ({lead})")
+        neither = group - in_name - in_title
+        return [in_name & in_title, in_name - in_title, in_title - in_name, neither]
 
-    def _by_name(self, numbers: Sequence[int]) -> list[int]:
+    def _by_name(self, numbers: Collection[int]) -> list[int]:
         found = self._connection.execute(
             "SELECT n.number FROM json_each(?) AS j CROSS JOIN all_notes AS n"
             " ON n.number = j.value ORDER BY n.scope = '', n.name, n.path",
-            (json.dumps(numbers),),
+            (json.dumps(list(numbers)),),
         )
         return [number for (number,) in found]
 
-    def _numbers(self, match: str) -> list[int]:
+    def _numbers(self, match: str) -> set[int]:
         """Return the notes in the ranges that the full text finds.
 
         Each range is asked for by itself: the full text goes to where it begins, and doesn't walk
         through what other projects hold of a common word.
         """
         if self.ranges is None:
-            found = self._connection.execute(_MATCHING, (match,))
-            return [number for (number,) in found]
-        return [
-            number
-            for low, high in self.ranges
-            for (number,) in self._connection.execute(_MATCHING_NEAR, (match, low, high))
-        ]
+            return _listed(self._connection.execute(_MATCHING, (match,)))
+        found: set[int] = set()
+        for low, high in self.ranges:
+            found |= _listed(self._connection.execute(_MATCHING_NEAR, (match, low, high)))
+        return found
 
     def scored(self, numbers: Collection[int]) -> list[Scored]:
         """Return notes with their scores, the best first; ties by scope, name and path."""
@@ -176,12 +187,13 @@ class Ranking:
         ]
         shares: dict[tuple[str, ...], float] = {}
         found: list[Scored] = []
-        for number, name, tags, description, text in self._connection.execute(
-            _TEXTS, (json.dumps(list(numbers)),)
-        ):
-            title = name + tags + description
-            # A blank stands behind every token, a second one behind every field, one before all.
-            length = text.count(" ") - text.count("  ") - 1
+        for number, *fields in self._connection.execute(_TEXTS, (json.dumps(list(numbers)),)):
+            name, aliases, tags, description, _, _ = fields
+            # Two blanks behind every field, so that its last token and the next one share none.
+            text = f" {'  '.join(fields)}  "
+            title = text[: len(name) + len(aliases) + len(tags) + len(description) + 8]
+            # One blank before all, two behind each field, and n - 1 within one of n tokens.
+            length = text.count(" ") - len(fields) - 1 - fields.count("")
             dampened = _K1 * (1 - _B + _B * length / vault.tokens)
             score = 0.0
             held: tuple[str, ...] = ()
@@ -193,9 +205,9 @@ class Ranking:
                     if written in title:
                         # Each counts once with the whole text, and what its field is worth beyond.
                         often += (
-                            _NAME * name.count(written)
-                            + _TAGS * tags.count(written)
-                            + _DESCRIPTION * description.count(written)
+                            _NAME * f" {name} {aliases} ".count(written)
+                            + _TAGS * f" {tags} ".count(written)
+                            + _DESCRIPTION * f" {description} ".count(written)
                         )
                     score += rarity * often * (_K1 + 1) / (often + dampened)
             share = shares.get(held)
@@ -210,17 +222,26 @@ class Ranking:
 
 
 _NAME, _TAGS, _DESCRIPTION = (WEIGHTS[FIELDS.index(n)] - 1 for n in ("name", "tags", "description"))
-_TEXTS = (  # of our own fields
-    "SELECT t.rowid, ' ' || t.name || ' ' || t.aliases || ' ', ' ' || t.tags || ' ',"  # noqa: S608
-    " ' ' || t.description || ' ', ' ' || "
-    + " || ".join(f"CASE t.{field} WHEN '' THEN '' ELSE t.{field} || '  ' END" for field in FIELDS)
-    + " FROM json_each(?) AS j CROSS JOIN terms AS t ON t.rowid = j.value"
+_TEXTS = (  # `FIELDS`, from the table behind the full text: by way of that each takes twice as long
+    "SELECT t.id, t.c0, t.c1, t.c2, t.c3, t.c4, t.c5"
+    " FROM json_each(?) AS j CROSS JOIN terms_content AS t ON t.id = j.value"
 )
-_MATCHING = "SELECT rowid FROM terms WHERE terms MATCH ?"
+# As one text: a row for each note takes twice as long.
+_MATCHING = "SELECT json_group_array(rowid) FROM terms WHERE terms MATCH ?"
 _MATCHING_NEAR = f"{_MATCHING} AND rowid BETWEEN ? AND ?"
 
 
-def _straddles(chosen: Sequence[int], more: Sequence[int]) -> bool:
+def _listed(found: sqlite3.Cursor) -> set[int]:
+    """Return the numbers of a list, which is all that was found."""
+    (numbers,) = found.fetchone()
+    return set(json.loads(numbers))
+
+
+def _either(phrases: Iterable[Phrase]) -> str:
+    return " OR ".join(phrase.match for phrase in phrases)
+
+
+def _straddles(chosen: Sequence[int], more: Collection[int]) -> bool:
     """Tell whether notes don't fit into the block that those before them have begun."""
     return len(chosen) % BLOCK + len(more) > BLOCK
 
