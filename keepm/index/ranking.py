@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -26,6 +27,8 @@ BLOCK: Final = 32
 
 _MOST_WALKED = 4  # common phrases that tell notes of equal rank apart
 _MOST_WORDS = 150  # that begin so: more are looked for as a beginning
+_MOST_KEPT = 20_000  # numbers in lists that are kept, about 2 MB
+_LIST_COUNTS = 20  # as so many numbers a list itself
 _UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _K1, _B = 1.2, 0.75  # as FTS5 has them
 _LEAST = 1e-6  # what holding a word counts that most notes hold, as FTS5 has it
@@ -74,7 +77,7 @@ class Ranking:
         self._connection = connection
         self._phrases = phrases
         self._asked = asked
-        self._lists: dict[Phrase, set[int]] = {}
+        self._lists: dict[Phrase, Set[int]] = {}
 
     def found(self) -> set[int]:
         """Return the numbers of the notes in the ranges that hold a required phrase."""
@@ -128,11 +131,11 @@ class Ranking:
                     alone -= both
                     new -= both
             once.append((rarity, new))
-        groups: dict[float, set[int]] = {}
+        groups: defaultdict[float, set[int]] = defaultdict(set)
         for worth, alone in once:
-            groups.setdefault(worth, set()).update(alone)
+            groups[worth] |= alone
         for number, worth in more.items():
-            groups.setdefault(worth, set()).add(number)
+            groups[worth].add(number)
         return [groups[worth] for worth in sorted(groups, reverse=True)]
 
     @property
@@ -159,12 +162,22 @@ class Ranking:
         )
         return [number for (number,) in found]
 
-    def _numbers(self, match: str) -> set[int]:
+    def _numbers(self, match: str) -> Set[int]:
         """Return the notes in the ranges that the full text finds.
 
-        Each range is asked for by itself: the full text goes to where it begins, and doesn't walk
-        through what other projects hold of a common word.
+        Words come back, in one query after another: what was found stays until somebody writes.
         """
+        ranges = None if self.ranges is None else (*self.ranges,)
+        known = kept(self._connection, ("lists", ranges), _Lists)
+        found = known.of.get(match)
+        if found is None:
+            found = self._looked_up(match)
+            known.keep(match, found)
+        return found
+
+    def _looked_up(self, match: str) -> Set[int]:
+        # Each range is asked for by itself: the full text goes to where it begins, and doesn't
+        # walk through what other projects hold of a common word.
         if self.ranges is None:
             return _listed(self._connection.execute(_MATCHING, (match,)))
         found: set[int] = set()
@@ -229,6 +242,23 @@ _TEXTS = (  # `FIELDS`, from the table behind the full text: by way of that each
 # As one text: a row for each note takes twice as long.
 _MATCHING = "SELECT json_group_array(rowid) FROM terms WHERE terms MATCH ?"
 _MATCHING_NEAR = f"{_MATCHING} AND rowid BETWEEN ? AND ?"
+
+
+class _Lists:
+    """The notes that were found of late, by what was looked for."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, Set[int]] = {}
+        self._size = 0
+
+    def keep(self, match: str, numbers: Set[int]) -> None:
+        """Keep a list, and forget all others where they are too many."""
+        size = len(numbers) + _LIST_COUNTS
+        if self._size + size > _MOST_KEPT:
+            self.of.clear()
+            self._size = 0
+        self.of[match] = numbers
+        self._size += size
 
 
 def _listed(found: sqlite3.Cursor) -> set[int]:

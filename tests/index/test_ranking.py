@@ -112,6 +112,27 @@ def test_of_many_with_one_word_those_named_after_it_are_among_the_first(filled: 
     assert "z-relay" in {hit.note.name for hit in found.hits}
 
 
+def test_what_is_written_is_found_by_words_that_were_looked_for_before(filled: Fill) -> None:
+    db = filled(note("old", "A relay."), note("other", "A lease."))
+    assert search(db, Query("relay lease", OWN)).total == 2
+
+    apply(db, Batch((note("new", "A relay."),)))
+
+    assert search(db, Query("relay", OWN)).total == 2
+
+
+def test_lists_that_are_kept_change_no_answer(
+    filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = filled(*some(4 * ranking.BLOCK, WIDGETS, GLOBAL))
+    texts = ("relay", "lease relay", "worker", "relay queue", "relay")
+    first = [shown(search(db, Query(text, OWN))) for text in texts]
+    again = [shown(search(db, Query(text, OWN))) for text in texts]
+    monkeypatch.setattr(ranking, "_MOST_KEPT", 0)
+    without = [shown(search(db, Query(text, OWN))) for text in texts]
+    assert first == again == without
+
+
 def test_a_note_without_a_kind_is_none_of_that_kind(filled: Fill) -> None:
     db = filled(damaged("broken", "relay"), note("sound", "relay", kind=Kind.FIX))
 
