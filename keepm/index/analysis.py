@@ -111,6 +111,12 @@ def is_run(piece: str) -> bool:
     return _RUNS.match(piece) is not None
 
 
+def piece_end(text: str, position: int) -> int:
+    """Return where the piece ends that goes on at a position of a text, or the sign or blank."""
+    found = _PIECE.match(text, position)
+    return position + 1 if found is None else found.end()
+
+
 def raw_terms(piece: str) -> tuple[str, ...]:
     """Return the terms of a piece of raw text."""
     if piece.isascii():

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from keepm.index.placing import Sought
 
 MARK = "…"
-_BLANKS = re.compile(r"\s+")
 _START = re.compile(r"[\n。！？]\s*|[.!?;；]\s+")
 _LOOK_BACK = 80  # how far before the first match a sentence may begin
 _CONTEXT = 16
@@ -73,7 +72,7 @@ def joined(text: str, position: int) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return _BLANKS.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def _window(text: str, weights: Mapping[str, float], *, width: int, sought: Sought) -> int:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Set
 from functools import lru_cache
 
-from keepm.index.analysis import is_run, piece_terms, raw_terms
+from keepm.index.analysis import is_run, piece_end, piece_terms, raw_terms
 from keepm.index.stemming import stem
 from keepm.index.wordforms import irregular_forms
 
@@ -23,6 +23,7 @@ HARMLESS = "、。〈〉《》「」『』【】〔〕！（），：；？～�
 # Neither ASCII nor a common Chinese character or sign; and what a whole term is told without.
 _ODD = re.compile(rf"[^\x00-\x7f{_HAN}{HARMLESS}]|['\\]|//")
 _ODD_ASCII = re.compile(r"['\\]|//")
+_ODD_SIGNS = ("'", "\\", "//")
 _PLAIN_RUN = re.compile(f"[{_HAN}]+")
 
 
@@ -62,8 +63,10 @@ class Sought:
                 if _begins_word(text, position):
                     yield position
                 position = lowered.find(beginning, position + 1)
-        odd = _ODD_ASCII if text.isascii() else _ODD
-        yield from (found.start() for found in odd.finditer(text))
+        if not text.isascii():
+            yield from (found.start() for found in _ODD.finditer(text))
+        elif any(sign in text for sign in _ODD_SIGNS):
+            yield from (found.start() for found in _ODD_ASCII.finditer(text))
 
     def _in_runs(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield where pairs of common characters stand; single ones are terms at a run's end."""
@@ -120,13 +123,10 @@ def _irregular() -> dict[str, tuple[str, ...]]:
 def _around(text: str, position: int) -> tuple[int, int]:
     """Return from where to where the piece around a position goes."""
     kind = _kind(text[position])
-    start, end = position, position + 1
-    if kind:
-        while start > 0 and _kind(text[start - 1]) == kind:
-            start -= 1
-        while end < len(text) and _kind(text[end]) == kind:
-            end += 1
-    return start, end
+    start = position
+    while kind and start > 0 and _kind(text[start - 1]) == kind:
+        start -= 1
+    return start, piece_end(text, position)
 
 
 @lru_cache(maxsize=1 << 12)
