@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import secrets
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from keepm.cli import flags, output
 from keepm.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from keepm.config import Settings
     from keepm.operations.vault import Vault
 
@@ -73,9 +76,18 @@ def run(args: argparse.Namespace) -> int:
         )
         gc.freeze()
         gc.enable()
+        # Not where a shell that put us into the background had it ignored.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _stop)
         with contextlib.suppress(KeyboardInterrupt):
             server.run(transport="stdio", show_banner=False)
-    session.close()
+    with contextlib.suppress(KeyboardInterrupt):
+        session.close()
     sys.stderr.flush()
     # The SDK's own shutdown takes over half a second; everything of ours is closed.
     os._exit(output.OK)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """End the server at once. asyncio's own answer to Ctrl-C waits for the next line of input."""
+    raise KeyboardInterrupt

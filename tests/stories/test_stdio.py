@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -197,6 +199,18 @@ def test_a_server_killed_in_a_write_loses_nothing(tmp_path: Path) -> None:
         assert server.close() == 0
     assert list((machine.root / "Memory/.keepm/journal").iterdir()) == []
     assert {path.rsplit("/", 1)[-1][:-3] for path in machine.files()} == names
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal for one process")
+def test_ctrl_c_ends_a_server_whose_input_stays_open(tmp_path: Path) -> None:
+    """Hosts that end a server so leave its input open, and so does a terminal."""
+    machine, project = machine_at(tmp_path)
+    with serving(machine, project) as server:
+        server.initialize()
+        server.done("status")
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(timeout=60) == 0
+    assert b"".join(server.errors) == b""
 
 
 def test_an_ordinary_session_says_nothing_on_stderr(tmp_path: Path) -> None:
