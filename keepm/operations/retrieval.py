@@ -181,11 +181,11 @@ def shown(vault: Vault, row: Row) -> Row:
     Hand-made files may have longer ones, and one of them must not crowd out all others.
     """
     limits = vault.policy.memory
-    return replace(
-        row,
-        name=answers.excerpt(row.name, limits.name_characters),
-        description=answers.excerpt(row.description, limits.description_characters),
-    )
+    name = answers.excerpt(row.name, limits.name_characters)
+    description = answers.excerpt(row.description, limits.description_characters)
+    if (name, description) == (row.name, row.description):
+        return row
+    return replace(row, name=name, description=description)
 
 
 def source_state(vault: Vault, row: NoteRow, seen: Look | None) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import threading
 import time
 from dataclasses import dataclass
@@ -97,13 +98,37 @@ class Look:
         self.top = top
         self._base = os.path.realpath(top)
         self._known: dict[str, Source] = {}
+        self._folders: dict[str, Path | None] = {}
 
     def at(self, path: str) -> Source:
         """Return what a path of the tree names."""
         found = self._known.get(path)
         if found is None:
-            found = self._known[path] = _source(_below(self._base, path))
+            found = self._plainly(path) or _source(_below(self._base, path))
+            self._known[path] = found
         return found
+
+    def _plainly(self, path: str) -> Source | None:
+        """Return what a path names, its folder found once; nothing where only the system tells.
+
+        To follow every part of every path takes longer than all else that a hit is shown with.
+        """
+        folder, _, name = path.rpartition("/")
+        if os.sep != "/" or path.startswith("/") or name in ("", ".", ".."):
+            return None
+        if folder not in self._folders:
+            self._folders[folder] = _below(self._base, folder)
+        place = self._folders[folder]
+        if place is None:
+            return None
+        file = place / name
+        try:
+            is_link = stat.S_ISLNK(file.lstat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return Source(file, is_there=False)
+        except (OSError, ValueError):
+            return None
+        return None if is_link else Source(file, is_there=True)
 
 
 def _source(file: Path | None) -> Source:
