@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from keepm.index import frequencies, rows, rulings
+from keepm.index import rows, rulings
 from keepm.index.database import Database
 from keepm.index.origins import Moment, Origin
 from keepm.index.versions import VersionRow
@@ -88,13 +88,9 @@ def settle(
         at = [*wanted, *_holding(connection, table, late, ids)]
         for start in range(0, len(at), _AT_ONCE):
             some = _unsettled(connection, kind, at[start : start + _AT_ONCE])
+            _update(connection, kind, some)
             if kind == "memory":
-                before = frequencies.tally(connection, some)
-                _update(connection, kind, some)
-                frequencies.adjust(connection, before, frequencies.tally(connection, some))
                 changed += some
-            else:
-                _update(connection, kind, some)
     return changed
 
 
