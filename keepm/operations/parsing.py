@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
@@ -183,22 +183,30 @@ def _no_window() -> int:
 
 def _send(child: subprocess.Popen[bytes], sources: Sequence[Source]) -> None:
     assert child.stdin is not None
-    pickle.dump(sources, child.stdin, pickle.HIGHEST_PROTOCOL)
-    child.stdin.flush()
+    with _in_time(child):
+        pickle.dump(sources, child.stdin, pickle.HIGHEST_PROTOCOL)
+        child.stdin.flush()
 
 
 def _received(child: subprocess.Popen[bytes]) -> tuple[Entry, ...]:
     assert child.stdout is not None
+    with _in_time(child):
+        found = pickle.load(child.stdout)  # noqa: S301 - of our own process
+    if not isinstance(found, tuple):
+        raise EOFError
+    return found
+
+
+@contextlib.contextmanager
+def _in_time(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Kill a process that neither takes nor gives for long: who waits for a pipe goes on."""
     giving_up = threading.Timer(_PATIENCE_SECONDS, child.kill)
     giving_up.daemon = True
     giving_up.start()
     try:
-        found = pickle.load(child.stdout)  # noqa: S301 - of our own process
+        yield
     finally:
         giving_up.cancel()
-    if not isinstance(found, tuple):
-        raise EOFError
-    return found
 
 
 # ---- within that process ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -140,6 +141,22 @@ def test_where_it_is_killed_on_the_way_the_rest_is_parsed_here(started: Started)
             parser.give(portion)
         found += [parser.take() for _ in PORTIONS[2:]]
     assert found == HERE
+
+
+@posix
+def test_where_it_takes_nothing_and_gives_nothing_documents_are_parsed_here(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "---\nname: long\n---\n\n" + "Many words. " * 8_000  # more than a pipe takes
+    portions = [[source(f"Memory/global/{n}-{m}.md", text) for m in range(9)] for n in range(3)]
+    monkeypatch.setattr(parsing, "_PATIENCE_SECONDS", 0.1)
+    with Parser(apart=True) as parser:
+        started.all[0].send_signal(signal.SIGSTOP)
+        for portion in portions:
+            parser.give(portion)
+        found = [parser.take() for _ in portions]
+    assert found == [parsing.parse(portion) for portion in portions]
+    assert started.all[0].returncode is not None
 
 
 @posix
