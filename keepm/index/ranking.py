@@ -27,7 +27,7 @@ BLOCK: Final = 32
 
 _MOST_WALKED = 4  # common phrases that tell notes of equal rank apart
 _MOST_WORDS = 150  # that begin so: more are looked for as a beginning
-_MOST_KEPT = 20_000  # numbers in lists that are kept, about 2 MB
+_MOST_KEPT = 50_000  # numbers in lists that are kept, about 4 MB
 _LIST_COUNTS = 20  # as so many numbers a list itself
 _UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _K1, _B = 1.2, 0.75  # as FTS5 has them
@@ -252,13 +252,11 @@ class _Lists:
         self._size = 0
 
     def keep(self, match: str, numbers: Set[int]) -> None:
-        """Keep a list, and forget all others where they are too many."""
-        size = len(numbers) + _LIST_COUNTS
-        if self._size + size > _MOST_KEPT:
-            self.of.clear()
-            self._size = 0
+        """Keep a list, and forget the oldest ones where they are too much."""
         self.of[match] = numbers
-        self._size += size
+        self._size += len(numbers) + _LIST_COUNTS
+        while self._size > _MOST_KEPT:
+            self._size -= len(self.of.pop(next(iter(self.of)))) + _LIST_COUNTS
 
 
 def _listed(found: sqlite3.Cursor) -> set[int]:
