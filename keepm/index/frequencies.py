@@ -2,7 +2,8 @@
 
 FTS5's own vocabulary counts the whole vault and walks through every occurrence of a common
 word; this table counts by scope and is one look-up. So another project's words make no word of
-this one common, known or worth suggesting. It follows the rows of `terms`, whatever their status.
+this one common, known or worth suggesting, nor changes a score. It follows the rows of `terms`,
+whatever their status, and counts each scope's notes and all their tokens as well.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from keepm.index import rows
 from keepm.index.entries import Entry, NoteRows
@@ -19,13 +21,24 @@ from keepm.model.memory import Visibility
 Tally = dict[str, Counter[str]]
 """By scope key and term: how many notes hold it."""
 
+# In the place of a term, which is never empty and holds no blank: how many notes there are, and
+# how many tokens they have.
+_NOTES, _TOKENS = "", " "
+
+
+class Extent(NamedTuple):
+    """How many notes there are, and their tokens on average."""
+
+    notes: int
+    tokens: float
+
 
 def counted(entries: Iterable[Entry]) -> Tally:
     """Count the terms of documents that are to be stored."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for each in entries:
-        if isinstance(each.rows, NoteRows):
-            found[each.scope].update(each.rows.vocabulary)
+        if isinstance(each.rows, NoteRows) and each.rows.terms:
+            _count(found[each.scope], each.rows.vocabulary, each.rows.terms)
     return found
 
 
@@ -40,8 +53,14 @@ def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
         ).fetchone()
         if row is not None:
             scope, *texts = row
-            found[scope].update(set(" ".join(texts).split()))
+            _count(found[scope], set(" ".join(texts).split()), texts)
     return found
+
+
+def _count(counts: Counter[str], vocabulary: set[str], texts: Sequence[str]) -> None:
+    counts.update(vocabulary)
+    counts[_NOTES] += 1
+    counts[_TOKENS] += sum(text.count(" ") + 1 for text in texts if text)
 
 
 def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
@@ -94,12 +113,11 @@ def of(
     return _sums(connection, terms, rows.scopes(connection, visibility))
 
 
-def everywhere(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
-    """Return in how many notes of the whole vault each of these terms stands, if in any.
-
-    For scores alone, never for what is found or said.
-    """
-    return _sums(connection, terms, rows.scopes(connection, Visibility(None, everything=True)))
+def extent(connection: sqlite3.Connection, visibility: Visibility) -> Extent:
+    """Return how many notes are in sight, and their tokens on average, at least one."""
+    found = _sums(connection, (_NOTES, _TOKENS), rows.scopes(connection, visibility))
+    notes, tokens = found.get(_NOTES, 0), found.get(_TOKENS, 0)
+    return Extent(notes, tokens / notes if tokens else 1.0)
 
 
 def _sums(

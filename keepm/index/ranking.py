@@ -3,8 +3,8 @@
 Scoring a note takes a look at its text, so it is done for a block of notes at a time. Which notes
 make the first block is told by the lists of the full text alone: those that hold the most of the
 query, rare words counting more; among equals those that hold it in their names, then in their
-tags or descriptions, then by name. The score itself is the one of FTS5's `bm25`, which would walk
-through the lists of the whole vault for it: `frequencies` has counted them.
+tags or descriptions, then by name. The score itself is the one that FTS5's `bm25` would give if
+the notes in sight were all there are: `frequencies` has counted them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import json
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from keepm.index.connection import kept
 from keepm.index.coverage import Coverage
+from keepm.index.frequencies import Extent
 from keepm.index.hits import FIELDS, WEIGHTS
 from keepm.index.stretches import Ranges
 
@@ -42,7 +43,7 @@ class Phrase:
     begins: bool
     words: tuple[str, ...]  # the token, or those in sight that begin so
     rarity: float  # what holding it counts, as `coverage` has it
-    everywhere: int  # how many notes of the whole vault hold it
+    holders: int  # how many notes in sight hold it, whatever their status
     required: bool  # a note is found by it; by others it is only ranked
 
     @property
@@ -71,12 +72,14 @@ class Ranking:
         connection: sqlite3.Connection,
         phrases: Sequence[Phrase],
         asked: Coverage,
+        extent: Extent,
         ranges: Ranges,
     ) -> None:
         self.ranges = ranges
         self._connection = connection
         self._phrases = phrases
         self._asked = asked
+        self._extent = extent
         self._lists: dict[Phrase, Set[int]] = {}
 
     def found(self) -> set[int]:
@@ -189,11 +192,10 @@ class Ranking:
         """Return notes with their scores, the best first; ties by scope, name and path."""
         if not numbers:
             return []
-        vault = kept(self._connection, "vault", lambda: _vault(self._connection))
         sought = [
             (
                 phrase.text,
-                vault.inverse_frequency(phrase.everywhere),
+                _inverse_frequency(phrase.holders, self._extent.notes),
                 f" {phrase.text}" if phrase.begins else f" {phrase.text} ",
             )
             for phrase in self._phrases
@@ -207,7 +209,7 @@ class Ranking:
             title = text[: len(name) + len(aliases) + len(tags) + len(description) + 8]
             # One blank before all, two behind each field, and n - 1 within one of n tokens.
             length = text.count(" ") - len(fields) - 1 - fields.count("")
-            dampened = _K1 * (1 - _B + _B * length / vault.tokens)
+            dampened = _K1 * (1 - _B + _B * length / self._extent.tokens)
             score = 0.0
             held: tuple[str, ...] = ()
             for phrase, rarity, written in sought:
@@ -274,30 +276,7 @@ def _straddles(chosen: Sequence[int], more: Collection[int]) -> bool:
     return len(chosen) % BLOCK + len(more) > BLOCK
 
 
-@dataclass(frozen=True, slots=True)
-class _Vault:
-    """What BM25 compares a note with: how many notes there are, and their tokens on average."""
-
-    notes: int
-    tokens: float
-
-    def inverse_frequency(self, count: int) -> float:
-        # A note that holds several words of one beginning was counted for each of them.
-        count = min(count, self.notes)
-        return max(math.log((self.notes - count + 0.5) / (count + 0.5)), _LEAST)
-
-
-def _vault(connection: sqlite3.Connection) -> _Vault:
-    """Return what FTS5 has on record: the number of rows, then each column's tokens."""
-    (block,) = connection.execute("SELECT block FROM terms_data WHERE id = 1").fetchone()
-    notes, *tokens = [*_varints(block), 0]
-    return _Vault(notes, sum(tokens) / notes if sum(tokens) else 1.0)
-
-
-def _varints(data: bytes) -> Iterator[int]:
-    value = 0
-    for byte in data:
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            yield value
-            value = 0
+def _inverse_frequency(count: int, notes: int) -> float:
+    # A note that holds several words of one beginning was counted for each of them.
+    count = min(count, notes)
+    return max(math.log((notes - count + 0.5) / (count + 0.5)), _LEAST)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 17
+VERSION = 18
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -267,8 +267,8 @@ CREATE TABLE parameters (
 ) WITHOUT ROWID;
 CREATE INDEX parameters_by_number ON parameters (number);
 
--- In how many notes of a scope a term stands. A scope's terms lie together: a write meets few
--- pages, and a look-up never another project's.
+-- In how many notes of a scope a term stands, and what `index/frequencies` counts beside. A
+-- scope's terms lie together: a write meets few pages, and a look-up never another project's.
 CREATE TABLE frequencies (
     scope TEXT NOT NULL,
     term TEXT NOT NULL,

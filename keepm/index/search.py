@@ -89,8 +89,9 @@ def search(db: Database, query: Query) -> SearchResult:
         weights = coverage.weights(terms, frequencies, searched)
         ranking = Ranking(
             connection,
-            _phrases(connection, frequencies, beginnings, searched),
+            _phrases(frequencies, beginnings, searched),
             coverage.Coverage(terms, weights),
+            index_frequencies.extent(connection, query.visibility),
             stretches.ranges(connection, query.visibility),
         )
         others = ranking.found() - _unfit(connection, query, ranking.ranges, condition, values)
@@ -220,7 +221,6 @@ def _beginnings(
 
 
 def _phrases(
-    connection: sqlite3.Connection,
     frequencies: Mapping[str, int],
     beginnings: Mapping[str, Mapping[str, int]],
     searched: int,
@@ -229,8 +229,7 @@ def _phrases(
     rank, so that one of them doesn't make every note a candidate. Of a long query the rarest
     words are looked for, wherever they stand in it.
 
-    Rare is what few visible notes hold: which phrases are required, and so what is found, hangs
-    on no other project.
+    Rare is what few visible notes hold: what is found hangs on no other project.
     """
     known = [(seen, token, False) for token, seen in frequencies.items() if seen]
     begun = [
@@ -239,14 +238,13 @@ def _phrases(
         # A common beginning is dear to look up, and tells nothing where a whole word is known.
         if words and (sum(words.values()) <= _LEAD_ROWS or not known)
     ]
-    everywhere = index_frequencies.everywhere(connection, frequencies)
     found: list[Phrase] = []
     rows_sum = 0
     for seen, text, begins in sorted([*begun, *known])[:_MOST_SOUGHT]:
         rows_sum += seen
         completed = tuple(beginnings[text]) if begins else (text,)
-        count = sum(beginnings[text].values()) if begins else everywhere[text]
-        rarity = coverage.rarity(count if begins else seen, searched)
+        count = sum(beginnings[text].values()) if begins else seen
+        rarity = coverage.rarity(count, searched)
         required = not found or not seen or rows_sum <= _LEAD_ROWS
         found.append(Phrase(text, begins, completed, rarity, count, required))
     return tuple(found)

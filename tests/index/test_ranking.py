@@ -77,6 +77,22 @@ def test_the_order_hangs_on_no_numbers_however_many_hold_the_words(
     assert orders[0] == orders[1]
 
 
+@pytest.mark.parametrize(
+    "text", ["relay", "lease failover", "端口", "queue worker", "fail", "lese"]
+)
+def test_another_project_s_notes_change_nothing(filled: Fill, text: str) -> None:
+    """Neither the order nor a score: nobody learns from them which words another project has."""
+    own = some(3 * ranking.BLOCK, WIDGETS, GLOBAL)
+    db = filled(*own)
+    before = search(db, Query(text, OWN, limit=100, explain=True))
+
+    foreign = [note(f"g{n}", f"{text} " * 9, scope=GADGETS) for n in range(ranking.BLOCK)]
+    apply(db, Batch(tuple(foreign)))
+
+    assert search(db, Query(text, OWN, limit=100, explain=True)) == before
+    assert search(db, Query(text, ALL, limit=1)).total >= len(foreign)
+
+
 def test_pages_follow_one_another_over_blocks(filled: Fill) -> None:
     db = filled(*some(4 * ranking.BLOCK, WIDGETS, GLOBAL))
 

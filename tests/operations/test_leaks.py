@@ -11,6 +11,7 @@ import pytest
 
 from keepm.errors import NotFound
 from keepm.model.proposal import TargetAction
+from keepm.model.scope import Scope
 from keepm.operations import answers, context, handoffs, inbox, memories, retrieval
 from keepm.operations.inbox import Suggestion
 from keepm.operations.retrieval import Wanted
@@ -18,6 +19,7 @@ from keepm.operations.vault import Vault
 from keepm.tokens import WriteProof
 from tests.operations.support import AGENT, HANDOFF, Machine, claim, look, written_proof
 
+GADGETS = Scope("gadgets")
 FIELDS = ("name", "description", "body", "tags", "aliases", "sources")
 WORDS = {field: f"zz{field}zz" for field in FIELDS}
 TEXTS: dict[str, Any] = {
@@ -134,6 +136,28 @@ def test_a_waiting_proposal_is_only_counted_and_named_as_the_reason(vault: Vault
     ):
         assert retrieval.search(vault, Wanted(query)).reason == reason
         assert context.context(vault, query=query).reason == reason
+
+
+def test_another_project_s_notes_change_no_byte_of_what_is_recalled(
+    vault: Vault, machine: Machine
+) -> None:
+    for n, name in enumerate(("relay", "lattice", "quorum")):
+        text = f"The {name}: " + "zzbodyzz and more. " * (n + 1)
+        memories.create(vault, AGENT, claim(name, body=text, description=f"Of a {name}."))
+    as_memory(vault)
+    memories.create(vault, AGENT, claim("note"))
+    before = recalled(vault)
+
+    gadgets = machine.open(machine.project("gadgets"))
+    for n, name in enumerate(("walrus", "lantern", "meadow", "cobalt", "thimble")):
+        text = f"A {name}. " + "zzbodyzz and zznamezz, zzdescriptionzz. " * (n + 1)
+        made = claim(name, body=text, description=f"On the {name}.", tags=("zztagszz",))
+        memories.create(gadgets, AGENT, replace(made, scope=GADGETS))
+    gadgets.close()
+    look(vault)
+
+    assert recalled(vault) == before
+    assert '"score"' in before
 
 
 def test_withheld_notes_are_counted_and_not_shown(vault: Vault, machine: Machine) -> None:
