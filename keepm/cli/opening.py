@@ -12,6 +12,8 @@ from keepm.operations import recording, sync
 from keepm.operations.vault import Vault, open_vault
 
 _KEPT_AT_ONCE = 500
+_BEHIND = "The index is being written to; the newest changes may be missing."
+_FILLING = "Another process is doing so; what it hasn't read yet is missing."
 
 
 @contextmanager
@@ -45,9 +47,10 @@ def vault(args: argparse.Namespace, *, look: bool = True, reads: bool = False) -
                 sync.reconcile(opened)
                 recording.record(opened)
             elif not sync.catch_up(opened):
-                output.say("The index is being written to; the newest changes may be missing.")
+                output.say(_FILLING if first else _BEHIND)
         yield opened
-        if first:  # a server keeps the rest beside its answers
+        # A server keeps the rest beside its answers.
+        if first and opened.database.get_meta("filled") is not None:
             recording.keep_seen(opened, most=_KEPT_AT_ONCE)
     finally:
         opened.close()

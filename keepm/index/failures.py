@@ -49,7 +49,9 @@ def damaged() -> IndexUnavailable:
 def busy() -> IndexUnavailable:
     """Return the error that goes away when another writer is done (`busy` in its details)."""
     return IndexUnavailable(
-        "the index can't be used: another process is writing to it", details={"busy": True}
+        "the index can't be used: another process is writing to it",
+        hint="Try again in a moment; filling an index takes seconds.",
+        details={"busy": True},
     )
 
 

@@ -96,12 +96,13 @@ def _pass_quietly(vault: Vault) -> None:
     except RootUnavailable:
         return  # the state says so in every answer
     except IndexUnavailable as error:
-        if error.details.get("damaged") or vault.progress.rebuilding:
+        if error.details.get("damaged"):
+            raise
+        if vault.progress.rebuilding and not error.details.get("busy"):
             raise
         # A full disk, or somebody writes: what the index knows is still worth an answer, which
         # says how fresh it is.
-        vault.progress.state = IndexState.CATCHING_UP
-        vault.progress.ended = time.monotonic()
+        _note_behind(vault)
 
 
 def catch_up(vault: Vault) -> bool:
@@ -110,17 +111,16 @@ def catch_up(vault: Vault) -> bool:
     While somebody else fills the index, what it knows is answered.
 
     Raises:
-        RootUnavailable, IndexUnavailable: as `reconcile`, but for a busy index that was filled.
+        RootUnavailable, IndexUnavailable: as `reconcile`, but for a busy index.
     """
     try:
         with vault.database.hurried():
             reconcile(vault)
             recording.record(vault)
     except IndexUnavailable as error:
-        if not error.details.get("busy") or vault.progress.rebuilding:
+        if not error.details.get("busy"):
             raise
-        vault.progress.state = IndexState.CATCHING_UP
-        vault.progress.ended = time.monotonic()
+        _note_behind(vault)
         return False
     return True
 
@@ -175,10 +175,17 @@ def _work(vault: Vault, first: bool) -> None:
     except KeepMError:
         # A background pass has nobody to tell; the next answer's state and status say it.
         if vault.progress.state is not IndexState.UNAVAILABLE:
-            vault.progress.state = IndexState.CATCHING_UP
+            _note_behind(vault)
         vault.progress.ended = time.monotonic()
     finally:
         vault.progress.settled.set()
+
+
+def _note_behind(vault: Vault) -> None:
+    """Let answers say that a look failed: an index that nobody has filled yet is being filled."""
+    filling = vault.progress.rebuilding
+    vault.progress.state = IndexState.REBUILDING if filling else IndexState.CATCHING_UP
+    vault.progress.ended = time.monotonic()
 
 
 def renew(vault: Vault) -> None:

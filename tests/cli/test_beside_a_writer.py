@@ -126,6 +126,39 @@ def test_a_command_that_reads_says_what_it_could_not_take_in(
     assert "by hand" in keepm.run("search", "kerosene")[1]
 
 
+@pytest.mark.parametrize("words", [("search", "lantern"), ("status",)])
+def test_a_command_that_reads_answers_while_another_process_fills_the_index(
+    vault: Vault, index: Path, keepm: CommandLine, words: tuple[str, ...]
+) -> None:
+    """From what is there: here nothing."""
+    unfilled(vault)
+
+    with somebody_writing(index):
+        assert keepm.run(*words)[0] == 0
+
+    assert "what it hasn't read yet is missing" in keepm.said
+
+
+def test_a_server_s_answers_say_that_another_process_fills_the_index(
+    vault: Vault, index: Path
+) -> None:
+    unfilled(vault)
+
+    with somebody_writing(index):
+        vault.progress.ended = None  # a look is due
+        found = retrieval.search(vault, Wanted("lantern"))
+        listed = retrieval.catalog(vault)
+
+    assert found.index_state == listed.index_state == IndexState.REBUILDING
+    vault.progress.ended = None
+    assert retrieval.search(vault, Wanted("lantern")).index_state == IndexState.CURRENT
+
+
+def unfilled(vault: Vault) -> None:
+    """Leave an index as it is before its first note."""
+    vault.database.renew(discard=True)
+
+
 def test_a_server_s_answers_say_that_the_index_is_behind(
     vault: Vault, index: Path, keepm: CommandLine
 ) -> None:
