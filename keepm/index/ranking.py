@@ -80,21 +80,25 @@ class Ranking:
         self._phrases = phrases
         self._asked = asked
         self._extent = extent
+        self._without: Set[int] = frozenset()
+        self._found: Set[int] = frozenset()
         self._lists: dict[Phrase, Set[int]] = {}
 
-    def found(self) -> set[int]:
-        """Return the numbers of the notes in the ranges that hold a required phrase."""
+    def found(self, *, without: Set[int]) -> Set[int]:
+        """Return the notes in the ranges that hold a required phrase, `without` some."""
+        self._without = without
         for phrase in self._phrases:
             if phrase.required:
-                self._lists[phrase] = self._numbers(phrase.match)
-        return set().union(*self._lists.values())
+                self._lists[phrase] = self._left(phrase.match)
+        self._found = set().union(*self._lists.values())
+        return self._found
 
-    def best(self, numbers: Set[int], count: int) -> list[Scored]:
-        """Return the best of these notes, at least so many if there are, and one block."""
-        if len(numbers) <= BLOCK:
-            return self.scored(numbers)
+    def best(self, count: int) -> list[Scored]:
+        """Return the best of what was found, at least so many if there are, and one block."""
+        if len(self._found) <= BLOCK:
+            return self.scored(self._found)
         most = max(-(-count // BLOCK), 1) * BLOCK
-        chosen = self._chosen(numbers, most)
+        chosen = self._chosen(most)
         found: list[Scored] = []
         for start in range(0, len(chosen), BLOCK):
             # What holds less of the query stands behind, whatever its score.
@@ -103,28 +107,30 @@ class Ranking:
                 found.append(each._replace(score=min(each.score, least)))
         return found
 
-    def _chosen(self, numbers: Set[int], most: int) -> list[int]:
+    def _chosen(self, most: int) -> list[int]:
         """Return notes block by block; only which of them make a block is told, not their order."""
         chosen: list[int] = []
-        for group in self._groups(numbers):
+        for group in self._groups():
             levels = self._told_apart(group) if _straddles(chosen, group) else [group]
             for level in levels:
-                chosen += self._by_name(level) if _straddles(chosen, level) else level
+                room = most - len(chosen)
+                chosen += self._by_name(level, room) if _straddles(chosen, level) else level
                 if len(chosen) >= most:
-                    return chosen[:most]
+                    return chosen
         return chosen
 
-    def _groups(self, numbers: Set[int]) -> list[Set[int]]:
-        """Part notes by the phrases they hold; those that hold the most come first."""
+    def _groups(self) -> list[Set[int]]:
+        """Part what was found by the phrases they hold; those that hold the most come first."""
+        lists = dict(self._lists)
         common = [phrase for phrase in self._phrases if not phrase.required]
         for phrase in common[:_MOST_WALKED]:
-            self._lists[phrase] = self._numbers(f"{phrase.match} AND ({self._lead})")
+            lists[phrase] = self._left(f"{phrase.match} AND ({self._lead})")
         # Most notes hold one phrase alone: so they are parted as sets, the others one by one.
         once: list[tuple[float, set[int]]] = []
         more: dict[int, float] = {}
-        for phrase, its in self._lists.items():
+        for phrase, its in lists.items():
             rarity = phrase.rarity
-            new = its & numbers
+            new = set(its)
             for number in new & more.keys():
                 more[number] += rarity
             new -= more.keys()
@@ -157,13 +163,19 @@ class Ranking:
         neither = group - in_name - in_title
         return [in_name & in_title, in_name - in_title, in_title - in_name, neither]
 
-    def _by_name(self, numbers: Collection[int]) -> list[int]:
+    def _by_name(self, numbers: Collection[int], most: int) -> list[int]:
         found = self._connection.execute(
             "SELECT n.number FROM json_each(?) AS j CROSS JOIN all_notes AS n"
-            " ON n.number = j.value ORDER BY n.scope = '', n.name, n.path",
-            (json.dumps(list(numbers)),),
+            " ON n.number = j.value ORDER BY n.scope = '', n.name, n.path LIMIT ?",
+            (json.dumps(list(numbers)), most),
         )
         return [number for (number,) in found]
+
+    def _left(self, match: str) -> set[int]:
+        """Return those of `_numbers` that are looked for."""
+        left = set(self._numbers(match))
+        left -= self._without
+        return left
 
     def _numbers(self, match: str) -> Set[int]:
         """Return the notes in the ranges that the full text finds.
@@ -231,7 +243,8 @@ class Ranking:
             found.append(Scored(number, score * (_UNCOVERED + share), share))
         found.sort(key=lambda each: -each.score)
         if len({each.score for each in found}) < len(found):
-            places = {n: place for place, n in enumerate(self._by_name([e.number for e in found]))}
+            ordered = self._by_name([each.number for each in found], len(found))
+            places = {number: place for place, number in enumerate(ordered)}
             found.sort(key=lambda each: (-each.score, places[each.number]))
         return found
 

@@ -9,7 +9,7 @@ notes, withheld notes, proposals and handoffs are never seen.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -94,17 +94,17 @@ def search(db: Database, query: Query) -> SearchResult:
             index_frequencies.extent(connection, query.visibility),
             stretches.ranges(connection, query.visibility),
         )
-        others = ranking.found() - _unfit(connection, query, ranking.ranges, condition, values)
-        others.difference_update(exact)
+        unfit = _unfit(connection, query, ranking.ranges, condition, values)
+        others = ranking.found(without=unfit.union(exact))
         wanted = query.offset + query.limit - len(exact)
-        best = ranking.best(others, wanted)
+        best = ranking.best(wanted)
         most = max((each.share for each in best[:_LOOKED_AT]), default=0.0)
         little = not exact and bool(others) and most < WEAK_COVERAGE
         bands = dict.fromkeys(exact, hits.EXACT)
         total = len(exact) + len(others)
         if little and searched <= characters.MOST_NOTES and (asked := characters.asked(text)):
             alike = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
-            best = _beside(ranking.best(others, wanted + len(alike)), alike, ranking)
+            best = _beside(ranking.best(wanted + len(alike)), alike, ranking)
             bands |= dict.fromkeys(alike.keys() - others, hits.CHARACTERS)
             total += len(alike.keys() - others)
         by_handle = {each.number: each for each in ranking.scored(exact)}
@@ -256,7 +256,7 @@ def _unfit(
     ranges: Ranges,
     condition: str,
     values: Parameters,
-) -> Set[int]:
+) -> frozenset[int]:
     """Return which notes of the ranges don't fulfil what every note of the result must.
 
     Few, unless the query asks for a kind or the like: then they aren't kept.
