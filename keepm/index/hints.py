@@ -91,17 +91,16 @@ def _look(
 
 
 def _same_names(look: Look) -> _Found:
-    keys: dict[int, dict[int, tuple[bool, str]]] = {}
-    for note in look.notes:
-        of = keys[note.number] = {}
-        for number, is_alias, key in look.connection.execute(
-            "SELECT other.number, mine.role = 2 OR other.role = 2, other.key FROM handles AS mine"
-            " JOIN handles AS other ON other.scope = mine.scope AND other.key = mine.key"
-            " WHERE mine.number = ? AND other.number <> mine.number"
-            " AND mine.role BETWEEN 1 AND 2 AND other.role BETWEEN 1 AND 2 ORDER BY 2, 3",
-            (note.number,),
-        ):
-            of.setdefault(number, (bool(is_alias), key))
+    keys: dict[int, dict[int, tuple[bool, str]]] = {note.number: {} for note in look.notes}
+    for own, number, is_alias, key in look.connection.execute(
+        "SELECT mine.number, other.number, mine.role = 2 OR other.role = 2, other.key"
+        " FROM json_each(?) AS j CROSS JOIN handles AS mine ON mine.number = j.value"
+        " CROSS JOIN handles AS other ON other.scope = mine.scope AND other.key = mine.key"
+        " WHERE other.number <> mine.number"
+        " AND mine.role BETWEEN 1 AND 2 AND other.role BETWEEN 1 AND 2 ORDER BY 3, 4",
+        (json.dumps(list(keys)),),
+    ):
+        keys[own].setdefault(number, (bool(is_alias), key))
     look.meet(keys.values())
     for note in look.notes:
         of = keys[note.number]

@@ -76,7 +76,8 @@ def within_scope(
     connection: sqlite3.Connection, column: str, scope: str
 ) -> tuple[str, sight.Parameters]:
     """Return such a condition for the notes of one scope (its key)."""
-    return f"{column} BETWEEN ? AND ?", [*(_bounds(connection, scope) or (1, 0))]
+    bounds = kept(connection, ("bounds", scope), lambda: _bounds(connection, scope))
+    return f"{column} BETWEEN ? AND ?", [*(bounds or (1, 0))]
 
 
 def _bounds(connection: sqlite3.Connection, scope: str) -> tuple[int, int] | None:
