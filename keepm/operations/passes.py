@@ -65,7 +65,11 @@ def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pas
     with progress.passing:
         began = time.monotonic()
         progress.rebuilding = vault.database.get_meta("filled") is None
-        progress.state = IndexState.REBUILDING if progress.rebuilding else IndexState.CATCHING_UP
+        if progress.rebuilding:
+            progress.state = IndexState.REBUILDING
+        elif progress.state is IndexState.REBUILDING:
+            progress.state = IndexState.CATCHING_UP  # somebody else has filled it
+        # Else it stays what it was: only what is found makes an answer say something new.
         try:
             result = _look(vault, deep=deep, certain=certain)
         except RootUnavailable:
@@ -152,7 +156,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     missing = tuple(sorted(path for path in absent if not path.startswith(closed)))
     documents = len(same) + sum(row.reason is None for row in known.values())
     vault.progress.left = len(unread)
-    if unread and not vault.progress.rebuilding:
+    if (unread or missing) and not vault.progress.rebuilding:
         vault.progress.state = IndexState.CATCHING_UP
     written: list[FileRow] = []
     on_record = intake.on_record_of(vault, told) if vault.progress.rebuilding else None

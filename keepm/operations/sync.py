@@ -43,6 +43,8 @@ def refresh(vault: Vault) -> IndexState:
     elif _is_due(vault):
         # People edit between two tasks, hardly between two calls of one.
         idle = time.monotonic() - progress.ended > _IDLE_SECONDS
+        if progress.state is IndexState.CURRENT and news.waiting(vault):
+            progress.state = IndexState.CATCHING_UP
         _in_background(vault, first=False, awaited=idle)
         if idle:
             _wait(vault)
@@ -155,6 +157,8 @@ def _in_background(vault: Vault, *, first: bool, awaited: bool = True) -> None:
         return
     if awaited:
         progress.settled.clear()
+        if progress.state is IndexState.CURRENT:
+            progress.state = IndexState.CATCHING_UP  # for those who don't wait long enough
     else:
         progress.settled.set()
     progress.worker = threading.Thread(

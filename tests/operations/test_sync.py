@@ -20,6 +20,7 @@ from keepm.operations import (
     answers,
     context,
     inbox,
+    intake,
     memories,
     promotion,
     retrieval,
@@ -30,6 +31,7 @@ from keepm.operations import (
 from keepm.operations.inbox import Suggestion
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
+from keepm.store import reader
 from keepm.store.disk import OSDisk
 from keepm.tokens import WriteProof
 from tests.operations.support import (
@@ -423,3 +425,46 @@ def test_answers_wait_for_no_look_that_is_only_due_again(
         held.opened.set()
         assert progress.worker is not None
         progress.worker.join()
+
+
+def test_an_answer_beside_a_look_is_the_same_until_the_look_finds_something(
+    vault: Vault, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a large vault a look is on half of the time, and nearly all find nothing."""
+    progress = vault.progress
+    memories.create(vault, AGENT, claim("before", body="a lighthouse"))
+    monkeypatch.setattr(sync, "_FRESH_SECONDS", 0.0)
+    before = context.context(vault)
+    progress.took = 2.0  # so that the next one runs beside
+
+    walk, walking, go_on = reader.stretches, threading.Event(), threading.Event()
+
+    def held_walk(*given: Any, **options: Any) -> Any:
+        walking.set()
+        go_on.wait(10)
+        return walk(*given, **options)
+
+    monkeypatch.setattr(reader, "stretches", held_walk)
+    retrieval.search(vault, Wanted("word"))
+    walking.wait(10)
+    assert context.context(vault) == before
+    go_on.set()
+    assert progress.worker is not None
+    progress.worker.join()
+
+    take, reading, read_on = intake.batches, threading.Event(), threading.Event()
+
+    def held_batches(*given: Any, **options: Any) -> Any:
+        reading.set()
+        read_on.wait(10)
+        return take(*given, **options)
+
+    monkeypatch.setattr(intake, "batches", held_batches)
+    machine.put("Memory/projects/widgets/after.md", "A lighthouse, by hand.\n")
+    progress.took = 2.0
+    retrieval.search(vault, Wanted("word"))
+    reading.wait(10)
+    assert context.context(vault).index_state == "catching_up"
+    read_on.set()
+    progress.worker.join()
+    assert retrieval.search(vault, Wanted("lighthouse")).total == 2
