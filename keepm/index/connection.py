@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Hashable
+from pathlib import Path
 from typing import Any, TypeVar
 
 _MOST_KEPT = 256
@@ -42,3 +43,16 @@ def kept(connection: sqlite3.Connection, key: Hashable, work: Callable[[], T]) -
     For readers: within a write transaction, which may be undone, nothing is to be kept.
     """
     return connection.kept(key, work) if isinstance(connection, Connection) else work()
+
+
+def connect(path: Path, *, mode: str, busy_seconds: float) -> sqlite3.Connection:
+    """Open a file that is there; `busy_seconds` says how long to wait for whoever writes."""
+    # `mode` other than rwc: connecting must never make an empty file.
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=busy_seconds,
+        isolation_level=None,
+        factory=Connection,
+        check_same_thread=False,  # the pool lends a connection to one thread at a time
+    )

@@ -1,4 +1,4 @@
-"""The index file: opened, checked for fitness, renewed; connections and transactions.
+"""The index: opened and renewed; its connections and transactions.
 
 Damage, a foreign file or another version never ends in an error for good: the file is set aside
 and an empty index takes its place, which the caller then fills (`fresh`).
@@ -6,36 +6,18 @@ and an empty index takes its place, which the caller then fills (`fresh`).
 
 from __future__ import annotations
 
-import os
-import re
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from enum import Enum, auto
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from keepm.errors import IndexUnavailable
-from keepm.index import failures
-from keepm.index.connection import Connection
-from keepm.index.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
+from keepm.index import failures, files
+from keepm.index.connection import connect
 
-_DAMAGED_KEPT = 2
 _CACHE_KIB = 16 * 1024
 _HURRIED_SECONDS = 0.2  # how long an answer waits for whoever else is writing
-_SIDE_FILES = ("-wal", "-shm", "-journal")
-
-
-_FileNumber = tuple[int, int]
-"""What tells one file from a later one at the same path: its device and inode."""
-
-
-class _Fitness(Enum):
-    FIT = auto()
-    ABSENT = auto()
-    OLDER = auto()
-    NEWER = auto()
-    UNFIT = auto()
 
 
 class Database:
@@ -64,11 +46,12 @@ class Database:
         self._busy_seconds = busy_seconds
         self._write_lock = threading.Lock()
         self._haste = threading.local()
+        self._steady = threading.local()
         self._pool_lock = threading.Lock()
         self._readers: list[sqlite3.Connection] = []  # idle ones
         self._writers: list[sqlite3.Connection] = [] if apart else self._readers
         self._closed = False
-        self._file = _file_number(path)
+        self._file = files.number_of(path)
 
     @classmethod
     def open(
@@ -108,8 +91,8 @@ class Database:
         """
         with self._write_lock:
             self._drop_connections()
-            if self._file is not None and _file_number(self.path) == self._file:
-                _delete(self.path) if discard else _set_aside(self.path)
+            if self._file is not None and files.number_of(self.path) == self._file:
+                files.delete(self.path) if discard else files.set_aside(self.path)
             self._make_fit()
 
     def check(self) -> None:
@@ -134,18 +117,53 @@ class Database:
             IndexUnavailable: the file is damaged (`damaged` in the details), busy or closed.
         """
         with self.asking() as connection:
-            connection.execute("BEGIN")
+            if not connection.in_transaction:
+                connection.execute("BEGIN")
             yield connection
 
     @contextmanager
     def asking(self) -> Iterator[sqlite3.Connection]:
         """Lend a connection for one statement, a transaction of its own; raises as `reading`."""
         with failures.translated():
+            if (own := self._of_this_thread()) is not None:
+                if not own.in_transaction:
+                    own.execute("BEGIN")
+                yield own
+                return
             connection, file = self._take(self._readers)
             try:
                 yield connection
             finally:
                 self._give_back(connection, file, self._readers)
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Let all reads of this thread see one state, until it writes or asks to `move_on`.
+
+        For the parts of one answer, which then agree with each other. Raises as `reading`.
+        """
+        if self._of_this_thread() is not None:
+            yield  # within such a body
+            return
+        with failures.translated():
+            connection, file = self._take(self._readers)
+        self._steady.connection = connection
+        try:
+            yield
+        finally:
+            self._steady.connection = None
+            self._give_back(connection, file, self._readers)
+
+    def move_on(self) -> None:
+        """Let the next reads of this thread see what was written meanwhile, `steady` or not."""
+        own = self._of_this_thread()
+        if own is not None and own.in_transaction:
+            with failures.translated():
+                own.execute("ROLLBACK")
+
+    def _of_this_thread(self) -> sqlite3.Connection | None:
+        """Return the connection that sees the one state of this thread's reads, if there is one."""
+        return getattr(self._steady, "connection", None)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -156,6 +174,7 @@ class Database:
         """
         if self.read_only:
             raise IndexUnavailable("the index was opened for reading only")
+        self.move_on()  # without a log beside the file, a reader keeps every writer waiting
         hurried = getattr(self._haste, "on", False)
         if not self._write_lock.acquire(timeout=_HURRIED_SECONDS if hurried else -1):
             raise failures.busy()
@@ -200,11 +219,11 @@ class Database:
 
     # ---- connections -----------------------------------------------------------------------
 
-    def _take(self, idle: list[sqlite3.Connection]) -> tuple[sqlite3.Connection, _FileNumber]:
+    def _take(self, idle: list[sqlite3.Connection]) -> tuple[sqlite3.Connection, files.FileNumber]:
         """Return a connection, one of the idle ones if there is any, and to which file it leads."""
         if self._closed:
             raise IndexUnavailable("the index was closed")
-        number = _file_number(self.path)
+        number = files.number_of(self.path)
         if number is None:
             # Deleted under our feet: a new file has to take its place.
             raise failures.damaged()
@@ -219,7 +238,7 @@ class Database:
         return connection or self._connect(writes=writes), number
 
     def _give_back(
-        self, connection: sqlite3.Connection, file: _FileNumber, idle: list[sqlite3.Connection]
+        self, connection: sqlite3.Connection, file: files.FileNumber, idle: list[sqlite3.Connection]
     ) -> None:
         try:
             if connection.in_transaction:
@@ -235,7 +254,7 @@ class Database:
 
     def _connect(self, *, writes: bool) -> sqlite3.Connection:
         mode = "rw" if writes else "ro"
-        connection = _connect(self.path, mode=mode, busy_seconds=self._busy_seconds)
+        connection = connect(self.path, mode=mode, busy_seconds=self._busy_seconds)
         try:
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             connection.execute("PRAGMA temp_store = MEMORY")
@@ -269,25 +288,27 @@ class Database:
     def _make_fit(self) -> None:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            inspected = _file_number(self.path)
-            match _fitness(self.path, vault_id=self.vault_id, busy_seconds=self._busy_seconds):
-                case _Fitness.NEWER:
+            inspected = files.number_of(self.path)
+            match files.fitness(self.path, vault_id=self.vault_id, busy_seconds=self._busy_seconds):
+                case files.Fitness.NEWER:
                     raise IndexUnavailable(
                         "the index was written by a newer KeepM",
                         hint="Upgrade KeepM, or delete the index: it is built again.",
                     )
-                case _Fitness.FIT:
+                case files.Fitness.FIT:
                     self.fresh = False
                     self._file = inspected
                     return
-                case _Fitness.OLDER:
-                    _delete(self.path)
-                case _Fitness.UNFIT if _file_number(self.path) == inspected:
-                    _set_aside(self.path)
+                case files.Fitness.OLDER:
+                    files.delete(self.path)
+                case files.Fitness.UNFIT if files.number_of(self.path) == inspected:
+                    files.set_aside(self.path)
                 case _:
                     pass
-            self.fresh = _create(self.path, vault_id=self.vault_id, journal_mode=self.journal_mode)
-            self._file = _file_number(self.path)
+            self.fresh = files.create(
+                self.path, vault_id=self.vault_id, journal_mode=self.journal_mode
+            )
+            self._file = files.number_of(self.path)
         except OSError as error:
             raise IndexUnavailable(
                 f"the index can't be made: {error.strerror or type(error).__name__}"
@@ -299,115 +320,13 @@ class Database:
 def open_read_only(path: Path, vault_id: str) -> Database | None:
     """Open a fit index without changing anything; return nothing where there is none."""
     try:
-        fitness = _fitness(path, vault_id=vault_id, busy_seconds=1.0)
+        found = files.fitness(path, vault_id=vault_id, busy_seconds=1.0)
     except sqlite3.Error:
         return None
-    if fitness is not _Fitness.FIT:
+    if found is not files.Fitness.FIT:
         return None
     return Database(path, vault_id=vault_id, journal_mode="wal", busy_seconds=1.0, read_only=True)
 
 
-def _connect(path: Path, *, mode: str, busy_seconds: float) -> sqlite3.Connection:
-    # `mode` other than rwc: connecting must never make an empty file.
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        timeout=busy_seconds,
-        isolation_level=None,
-        factory=Connection,
-        check_same_thread=False,  # the pool lends a connection to one thread at a time
-    )
-
-
 def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
     connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
-
-
-def _file_number(path: Path) -> _FileNumber | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116  # a change asks a dozen times
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _fitness(path: Path, *, vault_id: str, busy_seconds: float) -> _Fitness:
-    """Look at a file through SQLite only: opening it otherwise would drop SQLite's locks.
-
-    Raises:
-        sqlite3.Error: it can't be read for a reason outside the file.
-    """
-    if _file_number(path) is None:
-        return _Fitness.ABSENT
-    try:
-        with closing(_connect(path, mode="ro", busy_seconds=busy_seconds)) as connection:
-            if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-                return _Fitness.UNFIT
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version != VERSION:
-                return _Fitness.NEWER if version > VERSION else _Fitness.OLDER
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            found = connection.execute("SELECT value FROM meta WHERE key = 'vault_id'").fetchone()
-            return _Fitness.FIT if tables >= TABLES and found == (vault_id,) else _Fitness.UNFIT
-    except sqlite3.DatabaseError as error:
-        if failures.is_damage(error):
-            return _Fitness.UNFIT
-        raise
-
-
-def _create(path: Path, *, vault_id: str, journal_mode: str) -> bool:
-    """Make an empty index beside the path and publish it whole.
-
-    Returns whether the file at the path is ours: false when another process was faster.
-    """
-    import tempfile  # only a new index needs it, and a hook never makes one
-
-    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.new-", dir=path.parent)
-    os.close(descriptor)
-    made = Path(name)
-    try:
-        with closing(_connect(made, mode="rw", busy_seconds=1.0)) as connection:
-            connection.executescript(
-                f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION_ID};"
-                f" PRAGMA user_version = {VERSION}; COMMIT;"
-            )
-            connection.execute("INSERT INTO meta VALUES ('vault_id', ?)", (vault_id,))
-            connection.execute(f"PRAGMA journal_mode = {journal_mode}")
-        # A log left without its file would be replayed into the new one.
-        if not path.exists():
-            _delete_side_files(path)
-        try:
-            os.link(made, path)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without hard links
-            made.replace(path)
-        return True
-    finally:
-        made.unlink(missing_ok=True)
-        _delete_side_files(made)
-
-
-def _set_aside(path: Path) -> None:
-    """Rename a file that can't be used to `<name>.damaged-<n>`; the last two are kept."""
-    pattern = re.compile(re.escape(path.name) + r"\.damaged-(\d+)")
-    numbers = sorted(
-        int(found.group(1))
-        for entry in path.parent.iterdir()
-        if (found := pattern.fullmatch(entry.name))
-    )
-    number = numbers[-1] + 1 if numbers else 1
-    path.rename(path.with_name(f"{path.name}.damaged-{number}"))
-    _delete_side_files(path)
-    for old in [*numbers, number][:-_DAMAGED_KEPT]:
-        path.with_name(f"{path.name}.damaged-{old}").unlink(missing_ok=True)
-
-
-def _delete(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    _delete_side_files(path)
-
-
-def _delete_side_files(path: Path) -> None:
-    for suffix in _SIDE_FILES:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

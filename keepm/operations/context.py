@@ -35,6 +35,7 @@ from keepm.operations.answers import (
     Corrections,
     InboxCounts,
 )
+from keepm.operations.progress import IndexState
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from keepm.operations.worktree import Look
@@ -65,6 +66,13 @@ def context(
 
 def _context(vault: Vault, query: str | None, *, limit: int, max_chars: int) -> ContextAnswer:
     state = sync.refresh(vault)
+    with vault.database.steady():
+        return _answer(vault, query, state, limit=limit, max_chars=max_chars)
+
+
+def _answer(
+    vault: Vault, query: str | None, state: IndexState, *, limit: int, max_chars: int
+) -> ContextAnswer:
     found = None
     if query is not None and query.strip():
         found = retrieval.find(vault, Wanted(query, limit=limit))

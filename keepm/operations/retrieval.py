@@ -72,6 +72,11 @@ def search(vault: Vault, wanted: Wanted) -> SearchAnswer:
 
 def _search(vault: Vault, wanted: Wanted) -> SearchAnswer:
     state = sync.refresh(vault)
+    with vault.database.steady():
+        return _answer(vault, wanted, state)
+
+
+def _answer(vault: Vault, wanted: Wanted, state: IndexState) -> SearchAnswer:
     result = find(vault, wanted)
     waiting = corrections.of_rows(vault, [hit.note for hit in result.hits])
     seen = freshness.look(vault)
@@ -122,6 +127,7 @@ def find(vault: Vault, wanted: Wanted) -> SearchResult:
     with vault.root.paths.looking_once():
         late = [hit.note.path for hit in result.hits if _has_changed(vault, hit.note)]
     if late:
+        vault.database.move_on()
         known = sync.take_in(vault, late)
         result = replace(index_search.search(vault.database, query), behind=not known)
     return result

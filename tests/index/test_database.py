@@ -356,6 +356,62 @@ def test_threads_read_and_write_at_once(path: Path) -> None:
     db.close()
 
 
+def test_reads_of_one_answer_see_one_state_until_they_move_on(path: Path) -> None:
+    db, other = opened(path), opened(path)
+    with db.steady():
+        assert total(db) == 60
+        apply(other, Batch((note("new", "word"),)))
+        with db.steady(), db.reading() as connection:
+            assert connection.execute("SELECT count(*) FROM notes").fetchone() == (60,)
+        assert total(db) == 60
+        db.move_on()
+        assert total(db) == 61
+        apply(other, Batch((note("newer", "word"),)))
+        assert total(db) == 61
+    assert total(db) == 62
+    db.move_on()
+    db.close()
+    other.close()
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_an_answer_sees_what_it_writes_itself(tmp_path: Path, mode: str) -> None:
+    """Without a log a reader keeps writers waiting: an answer mustn't wait for itself."""
+    db = opened(tmp_path / "index.sqlite3", journal_mode=mode)
+    apply(db, Batch(NOTES))
+    with db.steady():
+        assert total(db) == 60
+        apply(db, Batch((note("new", "word"),)))
+        assert total(db) == 61
+    db.close()
+
+
+def test_another_thread_s_answer_sees_its_own_state(path: Path) -> None:
+    db = opened(path)
+    seen: list[int] = []
+
+    def write_and_look() -> None:
+        apply(db, Batch((note("new", "word"),)))
+        seen.append(total(db))
+
+    with db.steady():
+        assert total(db) == 60
+        thread = threading.Thread(target=write_and_look)
+        thread.start()
+        thread.join()
+        assert (total(db), seen) == (60, [61])
+    assert total(db) == 61
+    db.close()
+
+
+def test_an_error_within_an_answer_leaves_the_index_usable(path: Path) -> None:
+    db = opened(path)
+    with pytest.raises(IndexUnavailable), db.steady(), db.reading() as connection:
+        connection.execute("SELECT * FROM nowhere_at_all")
+    assert total(db) == 60
+    db.close()
+
+
 def test_a_closed_index_says_so(path: Path) -> None:
     db = opened(path)
     db.close()
