@@ -1,13 +1,14 @@
 """The one spine that every change takes.
 
-Lock → recover → plan on freshly read files → commit → index → spend the tokens → receipt.
+Lock → recover → plan on freshly read files → commit, and index while the disk is waited for →
+spend the tokens → receipt.
 A plan reads documents through its `Desk`, which knows the files as they are under the lock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -29,14 +30,14 @@ from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
-from keepm.operations import asking, identifying, recording, sync, withheld
+from keepm.operations import anchoring, asking, identifying, recording, sync, withheld
 from keepm.operations.parsing import Ahead
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
 from keepm.store.root import furnish, is_bare
-from keepm.store.transaction import Recovery
+from keepm.store.transaction import Commit, Recovery
 from keepm.tokens import WriteProof
 
 Content = TypeVar("Content", Memory, Proposal, Handoff, Damaged)
@@ -221,6 +222,12 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
         event = asking.agreed(vault, planned.changes, planned.event, caller.agreed)
         recording.before_change(vault, planned.changes.changes)
         ahead = Ahead(planned.changes.changes)
+        current: bool | None = None
+
+        def take_up(placed: Commit) -> None:
+            nonlocal current
+            current = _index(vault, placed.written, placed, ahead)
+
         committed = transaction.commit(
             vault.root,
             planned.changes,
@@ -230,11 +237,15 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             at=desk.at,
             resolves=planned.resolves,
             meanwhile=ahead.parse,
+            placed=take_up,
         )
-        current = _index(vault, committed.written, committed, ahead)
+        if current is None:
+            take_up(committed)
+        with suppress(KeepMError):  # the change stands
+            anchoring.advance(vault, committed.appended)
         for proof in planned.proofs:
             vault.tokens.spend(proof)
-    return Receipt(committed.event, planned.changes, index_current=current)
+    return Receipt(committed.event, planned.changes, index_current=bool(current))
 
 
 class Previewed(Protocol):
@@ -347,7 +358,7 @@ def draft(
 def _index(
     vault: Vault,
     written: Mapping[str, Checksum | None],
-    committed: transaction.Commit | None = None,
+    committed: Commit | None = None,
     ahead: Ahead | None = None,
 ) -> bool:
     try:

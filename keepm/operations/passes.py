@@ -283,8 +283,8 @@ def take_up(
 ) -> None:
     """Bring the index up to what a mutation wrote, its ledger event included.
 
-    `committed` is the commit that wrote these paths, if it was made just now, and `ahead` what
-    was parsed of it. The caller holds
+    `committed` is the commit that wrote these paths, if it is being made just now, and `ahead`
+    what was parsed of it; when it is durable the caller moves the anchor on. The caller holds
     the vault's lock: only then are these paths all that the ledger's news is about, and the next
     retrieval needn't look at the whole vault.
     """
@@ -303,5 +303,5 @@ def take_up(
         ),
     )
     _settle_copies(vault)
-    if told.marks:
-        anchoring.advance(vault, committed.appended if committed else None)
+    if told.marks and committed is None:
+        anchoring.advance(vault)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -17,7 +19,7 @@ from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
 from keepm.store.event import Head, LedgerEvent
 from keepm.store.journal import FileIntent, Intent
-from keepm.store.ledger import Tail
+from keepm.store.ledger import Tail, Written
 from keepm.store.root import Root
 
 _IRREGULAR = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ENXIO})
@@ -34,11 +36,17 @@ class Outcome:
     head: Head | None = None  # how the ledger ends, if the event was appended by this very call
 
 
-def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
+def finish(
+    root: Root,
+    intent: Intent,
+    last: Tail | None = None,
+    placed: Callable[[Written], None] | None = None,
+) -> Outcome:
     """Bring a sealed record to its end, from wherever it stopped.
 
     `last` is how the ledger ends if the event can't be in it yet: the caller has sealed the
-    record just now and nobody else may append.
+    record just now and nobody else may append. `placed` is called when files and event are in
+    their places, and the disk is waited for.
 
     Raises:
         OSError: the file system refused; the record stays.
@@ -70,7 +78,8 @@ def finish(root: Root, intent: Intent, last: Tail | None = None) -> Outcome:
     # Side by side: a power cut in between leaves the record, and the next look at it compares the
     # files with it, whether the event got through or not.
     written = ledger.append(root, intent.event, last)
-    root.disk.sync_all([*written.unsynced, *unsynced])
+    meanwhile = None if placed is None else functools.partial(placed, written)
+    root.disk.sync_all([*written.unsynced, *unsynced], meanwhile)
     return _close(root, intent, Outcome(written.event, head=written.head))
 
 

@@ -28,7 +28,7 @@ from keepm.store.disk import failed, reporting
 from keepm.store.event import Digests, EventDraft, Head, LedgerEvent
 from keepm.store.finishing import Outcome, finish, version
 from keepm.store.journal import FileIntent, Intent
-from keepm.store.ledger import Tail
+from keepm.store.ledger import Tail, Written
 from keepm.store.root import Root as Root
 from keepm.store.root import check_id
 from keepm.store.root import initialise as initialise
@@ -89,12 +89,17 @@ def commit(
     at: str,
     resolves: str | None = None,
     meanwhile: Callable[[], None] | None = None,
+    placed: Callable[[Commit], None] | None = None,
 ) -> Commit:
     """Apply a change set with its ledger event, or nothing.
 
     The caller holds the lock and has `recovered` under it; nothing was changed since. `resolves`
     is the id of a blocked record whose files this may touch: its owner has decided.
-    `meanwhile` is called once while the disk is waited for; it must not fail.
+
+    Both are called while the disk is waited for, and must not fail: `meanwhile` before the commit
+    point; `placed` when the files and the event are in their places. Nothing takes them back from
+    there any more, but they may not be durable yet. When an error has to be ridden over, `placed`
+    may not be called at all.
 
     Raises:
         ChecksumMismatch: a file isn't the expected version; the newer text was kept.
@@ -124,15 +129,23 @@ def commit(
     intent = Intent(transaction_id, root.writer_id, files, event)
     _stage(root, intent, planned, meanwhile=meanwhile)
     _seal(root, intent)
-    outcome = _conclude(root, intent, last)
     written: dict[str, Checksum | None] = {}
     for file in files:
         written[file.path] = None
         if file.after is not None:
             written[file.target] = Checksum(file.after)
-    # Nobody takes an end for known that has no size.
-    after = outcome.head or Head(outcome.event.sequence, outcome.event.hash, 0)
-    return Commit(outcome.event, written, Appended(last.head, after))
+
+    def stands(event: LedgerEvent, head: Head | None) -> Commit:
+        # Nobody takes an end for known that has no size.
+        after = head or Head(event.sequence, event.hash, 0)
+        return Commit(event, written, Appended(last.head, after))
+
+    def tell(line: Written) -> None:
+        if placed is not None:
+            placed(stands(line.event, line.head))
+
+    outcome = _conclude(root, intent, last, tell)
+    return stands(outcome.event, outcome.head)
 
 
 def _is_ours(path: str) -> bool:
@@ -339,14 +352,17 @@ def _seal(root: Root, intent: Intent) -> None:
 # ---- after the commit point ------------------------------------------------------------------
 
 
-def _conclude(root: Root, intent: Intent, last: Tail) -> Outcome:
+def _conclude(
+    root: Root, intent: Intent, last: Tail, placed: Callable[[Written], None] | None = None
+) -> Outcome:
     """Finish a sealed record; a second attempt rides over an error that passes."""
     refusal: OSError | None = None
     for attempt in (1, 2):
         try:
             journal.sync(root)
             # The first attempt may have left its event behind, or a part of it.
-            outcome = finish(root, intent, last if attempt == 1 else None)
+            first = attempt == 1
+            outcome = finish(root, intent, last if first else None, placed if first else None)
         except OSError as error:
             refusal = error
             continue
