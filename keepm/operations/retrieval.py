@@ -249,29 +249,30 @@ def catalog(
     if source_path is not None:
         source_path = worktree.relative(vault.identity.top, source_path)
         former = freshness.former_paths(vault, source_path)
-    page, total = index_catalog.catalog(
-        vault.database,
-        vault.visibility,
-        kind=kind,
-        source_path=source_path,
-        former_paths=former,
-        limit=limit,
-        offset=offset,
-    )
-    waiting = corrections.of_rows(vault, page)
-    reason, hidden = (None, None) if total else withheld.why_none(vault)
-    seen = freshness.look(vault)
-    answer = CatalogAnswer(
-        notice=answers.NOTICE,
-        items=[_catalog_item(vault, row, waiting.get(row.id), seen) for row in page],
-        count=len(page),
-        total=total,
-        offset=offset,
-        index_state=state,
-        files_left=vault.progress.files_left,
-        reason=reason,
-        withheld=hidden,
-    )
+    with vault.database.steady():
+        page, total = index_catalog.catalog(
+            vault.database,
+            vault.visibility,
+            kind=kind,
+            source_path=source_path,
+            former_paths=former,
+            limit=limit,
+            offset=offset,
+        )
+        waiting = corrections.of_rows(vault, page)
+        reason, hidden = (None, None) if total else withheld.why_none(vault)
+        seen = freshness.look(vault)
+        answer = CatalogAnswer(
+            notice=answers.NOTICE,
+            items=[_catalog_item(vault, row, waiting.get(row.id), seen) for row in page],
+            count=len(page),
+            total=total,
+            offset=offset,
+            index_state=state,
+            files_left=vault.progress.files_left,
+            reason=reason,
+            withheld=hidden,
+        )
     while answer.items and answers.size(answer) > max_chars:
         items = answer.items[:-1]
         answer = replace(answer, items=items, count=len(items), truncated=True)
