@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from keepm.errors import WrongState
+from keepm.errors import StorageFailed, WrongState
 from keepm.operations import anchoring, auditing, memories, status
 from keepm.operations.vault import Vault
+from keepm.store import ledger
+from keepm.store.disk import OSDisk
 from tests.operations.support import AGENT, OWNER, Machine, claim, events
 
 
@@ -130,3 +135,28 @@ def test_another_project_s_events_are_not_shown(machine: Machine, vault: Vault) 
 
     assert auditing.events(gadgets, auditing.Wanted()) == []
     gadgets.close()
+
+
+def test_an_anchor_never_runs_ahead_of_what_is_durable(vault: Vault) -> None:
+    """The index takes a change up before it is synced; what is kept outside the vault waits."""
+    memories.create(vault, AGENT, claim("first"))
+    known = anchoring.anchors(vault)
+
+    class Failing(OSDisk):
+        def sync_all(
+            self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None
+        ) -> None:
+            super().sync_all(paths, meanwhile)
+            if any(path.suffix == ".jsonl" for path in paths):
+                raise OSError(errno.EIO, "the ledger can't be synced")
+
+    broken = dataclasses.replace(vault, root=dataclasses.replace(vault.root, disk=Failing()))
+    with pytest.raises(StorageFailed) as refused:
+        memories.create(broken, AGENT, claim("second"))
+    assert refused.value.details["committed"]
+    assert anchoring.anchors(vault) == known
+
+    memories.create(vault, AGENT, claim("third"))
+    assert [event.sequence for event in ledger.read_all(vault.root)] == [1, 2, 3]
+    (head,) = anchoring.anchors(vault).values()
+    assert head == ledger.head(vault.root)
