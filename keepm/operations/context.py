@@ -101,13 +101,15 @@ def _answer(
         if vault.visibility.project_id
         else "No project is set up for this folder: global memory only. Run `keepm setup` here.",
     )
-    if answers.size(answer) > max_chars:
-        answer = replace(answer, conflict_hints=None, did_you_mean=None)
-    room = max_chars - answers.size(answer)
-    # The handoff may take a third, so that a long one doesn't starve the memories.
-    most = room - _HANDOFF_KEY
-    share = room // 3 if candidates else most
-    answer = replace(answer, handoff=_handoff(vault, share, most=most))
+    for lean in (answer, replace(answer, conflict_hints=None, did_you_mean=None)):
+        room = max_chars - answers.size(lean)
+        # The handoff may take a third, so that a long one doesn't starve the memories.
+        most = room - _HANDOFF_KEY
+        share = room // 3 if candidates else most
+        handoff = _handoff(vault, share, most=most) if room >= 0 else None
+        answer = replace(lean, handoff=handoff)
+        if room >= 0 and (handoff is None or answers.part_size(handoff) <= most):
+            break  # else hints make room: even a handoff's handle alone doesn't fit beside them
     return _filled(vault, answer, candidates, max_chars)
 
 

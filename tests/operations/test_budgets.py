@@ -100,6 +100,21 @@ def test_no_answer_is_larger_than_asked(
     assert listed.truncated or listed.count == min(listed.total, limit)
 
 
+def test_hints_make_room_for_a_handoff_s_handle(vault: Vault, machine: Machine) -> None:
+    """Each fitted by itself, and both together went over."""
+    made = memories.create(vault, AGENT, claim("[[Note|alias]]", pinned=True)).document
+    text = (machine.root / made.path).read_text("utf-8")
+    other = text.replace(made.content.id, "e3e70682-c209-4cac-829f-6fbed82c07cd")
+    machine.put(made.path.replace(".md", "-2.md"), other)
+    handoffs.create(vault, AGENT, replace(HANDOFF, title="t" * 60))
+    look(vault)
+    told = [context.context(vault, query="-", max_chars=most, limit=1) for most in range(500, 700)]
+    assert [most for most, each in enumerate(told, 500) if compact(each) > most] == []
+    assert all(each.handoff for each in told)
+    assert told[0].conflict_hints is None
+    assert told[-1].conflict_hints
+
+
 @pytest.mark.parametrize("max_chars", [500, 2500, 6000])
 @pytest.mark.parametrize("query", [None, "goodword"])
 @pytest.mark.parametrize(
