@@ -43,11 +43,11 @@ def refresh(vault: Vault) -> IndexState:
     elif _is_due(vault):
         # People edit between two tasks, hardly between two calls of one.
         idle = time.monotonic() - progress.ended > _IDLE_SECONDS
-        if progress.state is IndexState.CURRENT and news.waiting(vault):
-            progress.state = IndexState.CATCHING_UP
         _in_background(vault, first=False, awaited=idle)
         if idle:
             _wait(vault)
+        elif progress.state is IndexState.CURRENT and news.waiting(vault):
+            return IndexState.CATCHING_UP  # this answer alone: who wrote may take it up as well
     return progress.state
 
 

@@ -22,6 +22,7 @@ from keepm.operations import (
     inbox,
     intake,
     memories,
+    news,
     promotion,
     retrieval,
     status,
@@ -468,3 +469,21 @@ def test_an_answer_beside_a_look_is_the_same_until_the_look_finds_something(
     read_on.set()
     progress.worker.join()
     assert retrieval.search(vault, Wanted("lighthouse")).total == 2
+
+
+def test_an_answer_says_that_a_ledger_has_news_and_the_next_one_that_it_has_none(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wrote takes it up as well, often before a look beside the answer has."""
+    memories.create(vault, AGENT, claim("before", body="a lighthouse"))
+    retrieval.search(vault, Wanted("word"))
+    vault.progress.took = 2.0  # so that the next look runs beside
+    held = Held()
+    monkeypatch.setattr(vault.progress, "passing", held)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(news, "waiting", lambda vault: True)
+        assert retrieval.search(vault, Wanted("word")).index_state == "catching_up"
+    assert retrieval.search(vault, Wanted("word")).index_state == "current"
+    held.opened.set()
+    assert vault.progress.worker is not None
+    vault.progress.worker.join()
