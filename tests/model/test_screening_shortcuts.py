@@ -94,3 +94,21 @@ def test_a_text_without_a_sign_holds_no_telling_word(text: str, word: str) -> No
         if KEYS.expression.search(small):
             assert any(sign in small for sign in KEYS.signs)
             assert not each.isascii() or any(sign in small for sign in KEYS.ascii_signs)
+
+
+MARKED = tuple(each for each in RULES.patterns if each.marks)
+
+
+@pytest.mark.parametrize("pattern", MARKED, ids=lambda each: each.rule.name)
+def test_whatever_a_pattern_finds_holds_one_of_its_marks(pattern: Pattern) -> None:
+    """Over any blank and line break, and in the three ways in which people write words."""
+
+    @given(st.from_regex(pattern.source))
+    @settings(max_examples=100)
+    def holds(text: str) -> None:
+        plain = text.replace("ſ", "s").replace("\u212a", "k")  # an S and a K where case is ignored
+        for written in (plain.lower(), plain.upper(), plain.title()):
+            if pattern.expression.search(written):
+                assert any(mark in written for mark in pattern.marks)
+
+    holds()
