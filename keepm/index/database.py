@@ -179,8 +179,7 @@ class Database:
         if not self._write_lock.acquire(timeout=_HURRIED_SECONDS if hurried else -1):
             raise failures.busy()
         try:
-            with failures.translated():
-                connection, file = self._take(self._writers)
+            with failures.translated(), self._for_writing() as connection:
                 try:
                     if hurried:
                         _wait_for_others(connection, _HURRIED_SECONDS)
@@ -190,9 +189,25 @@ class Database:
                 finally:
                     if hurried:
                         _wait_for_others(connection, self._busy_seconds)
-                    self._give_back(connection, file, self._writers)
         finally:
             self._write_lock.release()
+
+    @contextmanager
+    def _for_writing(self) -> Iterator[sqlite3.Connection]:
+        own = self._of_this_thread()
+        if own is not None and self._writers is self._readers:
+            # What this thread has read is at hand there.
+            try:
+                yield own
+            finally:
+                if own.in_transaction:
+                    own.execute("ROLLBACK")
+            return
+        connection, file = self._take(self._writers)
+        try:
+            yield connection
+        finally:
+            self._give_back(connection, file, self._writers)
 
     @contextmanager
     def hurried(self) -> Iterator[None]:

@@ -312,11 +312,14 @@ def writing_time(vault: Vault, caller: Caller) -> Iterator[Recovery]:
     # look, which may be long, comes before the lock, the short one after it.
     if vault.progress.ended is None or is_bare(vault.root):
         sync.require_complete(vault)
-    with lock.hold(
-        vault.root.paths,
-        surface=caller.surface,
-        timeout=vault.settings.lock_timeout_seconds,
-        now=vault.now(),
+    with (
+        lock.hold(
+            vault.root.paths,
+            surface=caller.surface,
+            timeout=vault.settings.lock_timeout_seconds,
+            now=vault.now(),
+        ),
+        vault.database.steady(),
     ):
         furnish(vault.root)
         recovery = transaction.recover(vault.root)

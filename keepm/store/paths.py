@@ -120,7 +120,7 @@ def _components(path: str) -> tuple[str, ...]:
     if len(components) > _DEPTH:
         raise _refused("it is too deep")
     for component in components:
-        if (flaw := _known_flaw(component)) is not None:
+        if _PLAIN.fullmatch(component) is None and (flaw := _known_flaw(component)) is not None:
             raise _refused(flaw)
     if components[0] != layout.MEMORY or len(components) < 2:
         raise _refused(f"it doesn't lie in {layout.MEMORY}/")
