@@ -51,13 +51,18 @@ def require_own_view(settings: Settings, *, project_id: str | None, everything: 
 
 
 def require_own_project(settings: Settings, project_id: str) -> None:
-    """Let a folder become a new project; to join it to one that is known is for the owner alone.
+    """Let a folder become a new project.
+
+    To join it to one that is known, or to take it out of its own, is for the owner alone.
 
     Raises:
         ApprovalRequired: a coding agent's host started this shell.
     """
-    if project_id == projects.resolve(settings).project_id:
+    own = projects.resolve(settings).project_id
+    if project_id == own:
         return
+    if own is not None:
+        require_own_shell()
     known = (*recognition.ids(settings.projects), *projects.in_vault(settings.root))
     if identity.file_key(project_id) in {identity.file_key(each) for each in known}:
         require_own_shell()

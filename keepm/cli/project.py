@@ -107,6 +107,7 @@ def _bind(args: argparse.Namespace, settings: Settings) -> None:
 
 
 def _list(args: argparse.Namespace, settings: Settings) -> None:
+    owner.require_own_shell()  # names and folders of other projects
     here = projects.resolve(settings).project_id
     lines = []
     for entry in sorted(settings.projects, key=lambda each: each.project_id):

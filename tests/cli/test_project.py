@@ -109,3 +109,33 @@ def test_in_an_agents_shell_a_folder_joins_no_project_that_is_known(
             run(b, "bind", name)
     assert run(a, "bind", "widgets") == 0
     assert run(b, "bind", "gadgets") == 0
+
+
+def test_in_an_agent_s_shell_other_projects_aren_t_listed(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = git.repository(home / "a"), git.repository(home / "b")
+    assert run(a, "bind", "widgets") == 0
+    monkeypatch.setenv(MARKS[0], "1")
+    capsys.readouterr()
+
+    with pytest.raises(ApprovalRequired):
+        run(b, "list")
+
+    assert "widgets" not in capsys.readouterr().out
+
+
+def test_in_an_agent_s_shell_a_folder_isn_t_taken_out_of_its_project(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would lose its memory, and its id would be free for another folder."""
+    a = git.repository(home / "a")
+    assert run(a, "bind", "widgets") == 0
+    monkeypatch.setenv(MARKS[0], "1")
+
+    with pytest.raises(ApprovalRequired):
+        run(a, "bind", "gadgets")
+
+    capsys.readouterr()
+    assert answer(capsys, a, "show")["project_id"] == "widgets"
+    assert run(a, "bind", "widgets") == 0, "what it is already"
