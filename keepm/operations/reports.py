@@ -57,9 +57,9 @@ def in_words(findings: Sequence[Finding]) -> str:
     """Return the summary as a person says it."""
     parts = []
     for severity, number in diagnosis.counted(findings).items():
-        word = "note" if severity is Severity.INFO else str(severity)
         if number:
-            parts.append(f"{number} {word}{'s' if number > 1 else ''}")
+            # By the very word that stands before each: a note is what memory consists of.
+            parts.append(f"{number} {severity}{'s' if number > 1 else ''}")
     return ", ".join(parts) or "nothing found"
 
 

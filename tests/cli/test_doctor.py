@@ -89,6 +89,13 @@ def test_select_and_ignore_choose_what_counts(ill: CommandLine) -> None:
     assert ill.run("doctor", "--ignore", "KM102")[0] == 0
 
 
+def test_the_summary_counts_no_findings_as_notes(ill: CommandLine) -> None:
+    """"2 notes (143 files)" read as if memory held two notes."""
+    ill.run("doctor")
+
+    assert "1 error, 2 warnings, 1 info (2 files)" in ill.said
+
+
 @pytest.mark.parametrize("words", [("--select", "KM999"), ("--ignore", "typo"), ("--select", "K")])
 def test_a_rule_that_isnt_there_is_wrong_usage(ill: CommandLine, words: tuple[str, ...]) -> None:
     code, out = ill.run("doctor", *words)
