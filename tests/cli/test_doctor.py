@@ -90,7 +90,7 @@ def test_select_and_ignore_choose_what_counts(ill: CommandLine) -> None:
 
 
 def test_the_summary_counts_no_findings_as_notes(ill: CommandLine) -> None:
-    """"2 notes (143 files)" read as if memory held two notes."""
+    """It said "2 notes (143 files)", as if memory held two notes."""
     ill.run("doctor")
 
     assert "1 error, 2 warnings, 1 info (2 files)" in ill.said
