@@ -23,7 +23,7 @@ from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.model.scope import Scope
 from keepm.operations import drafting, withheld
 from keepm.operations.mutation import Desk
-from keepm.store import history, reader, trash
+from keepm.store import history, ledger, reader, trash
 from keepm.store.changes import Change, Create, Move, Replace
 from keepm.store.event import Digests, LedgerEvent
 from keepm.store.trash import Trashed
@@ -38,6 +38,7 @@ class Sheet:
     path: str
     data: bytes
     trashed: bool = False
+    laid: bytes | None = None  # what goes to the trash, if not the bytes as they are
 
     @property
     def digest(self) -> str:
@@ -52,6 +53,7 @@ class Bench:
     desk: Desk
     sheets: list[Sheet] = field(default_factory=list)
     _trash: list[Trashed] | None = None
+    _events: dict[str, LedgerEvent] | None = None  # by transaction, once they are asked for
 
     def take_back(self, event: LedgerEvent) -> None:
         """Undo one event; later ones that stand on it must have been taken back before.
@@ -110,7 +112,10 @@ class Bench:
         if sheet is None:
             sheet = self._standing(event, new)
             data = self._kept(event, old)
-            sheet.path = _home(self, sheet, data)
+            if self._took_out(event, data):
+                sheet.trashed, sheet.laid = True, data
+            else:
+                sheet.path = _home(self, sheet, data)
             sheet.data = data
         else:
             sheet.data = self._kept(event, old)
@@ -156,6 +161,26 @@ class Bench:
                     self.sheets.append(sheet)
                     return sheet
         return None
+
+    def _took_out(self, event: LedgerEvent, data: bytes) -> bool:
+        """Tell whether an undo took this version out of the trash, changing it on the way."""
+        return any(self._laid_down(each, data) for each in self._undone(event))
+
+    def _laid_down(self, event: LedgerEvent, data: bytes) -> bool:
+        """Tell whether an event put this version into the trash, changing it on the way."""
+        if event.extra.get("loser_action") == "delete":
+            # Any place will do: only the id is asked for.
+            path = layout.memory_path(Scope.from_key(event.scope), "loser")
+            return documents.read(path, data).content.id == event.extra.get("loser_id")
+        return any(self._took_out(each, data) for each in self._undone(event))
+
+    def _undone(self, event: LedgerEvent) -> Iterator[LedgerEvent]:
+        ids = event.extra.get("undoes", "").split()
+        if ids:
+            if self._events is None:
+                everything = ledger.read_all(self.desk.vault.root)
+                self._events = {each.transaction_id: each for each in everything}
+            yield from (self._events[each] for each in ids if each in self._events)
 
     def _kept(self, event: LedgerEvent, digest: str) -> bytes:
         try:
@@ -208,7 +233,8 @@ class Bench:
                 stamp = self.desk.at.replace("-", "").replace(":", "")
                 transaction_id = self.desk.transaction_id
                 to = layout.trash_path(sheet.origin, stamp=stamp, transaction_id=transaction_id)
-                yield Move(sheet.origin, to, sheet.before, expect)
+                laid = sheet.before if sheet.laid is None else sheet.laid
+                yield Move(sheet.origin, to, laid, expect)
         elif sheet.path != sheet.origin:
             yield Move(sheet.origin, sheet.path, sheet.data, expect)
         elif sheet.data != sheet.before:

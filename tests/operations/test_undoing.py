@@ -18,9 +18,11 @@ from keepm.errors import (
 )
 from keepm.model.approval import Channel
 from keepm.model.handoff import HandoffEdit
-from keepm.model.memory import GLOBAL, Status
+from keepm.model.memory import GLOBAL, ClaimEdit, Status
 from keepm.model.proposal import TargetAction
+from keepm.model.resolution import LoserAction, Resolution
 from keepm.operations import (
+    conflicts,
     handoffs,
     inbox,
     memories,
@@ -30,6 +32,7 @@ from keepm.operations import (
     sync,
     undoing,
 )
+from keepm.operations.conflicts import Ruling, Side
 from keepm.operations.inbox import Suggestion
 from keepm.operations.memories import MemoryEdit
 from keepm.operations.promotion import Target
@@ -497,3 +500,22 @@ def test_an_empty_choice_is_no_choice(vault: Vault, field: str) -> None:
         with pytest.raises(InvalidInput) as caught:
             undoing.plan(vault, AGENT, UndoRequest(**{field: text}))
         assert caught.value.details["problems"][0]["field"] == field  # type: ignore[index]
+
+
+@pytest.mark.parametrize("action", LoserAction)
+def test_a_ruling_can_be_undone_and_redone_again_and_again(
+    vault: Vault, machine: Machine, action: LoserAction
+) -> None:
+    """What a ruling changed on its way to the trash goes back there, and out again."""
+    for name in ("winner", "loser"):
+        memories.create(vault, AGENT, claim(name))
+    winner, loser = (Side(name, proof(vault, name)) for name in ("winner", "loser"))
+    ruling = Ruling(winner, loser, Resolution(action, "ruled"), ClaimEdit())
+    states = [documents(machine)]
+    token = conflicts.plan_resolution(vault, AGENT, ruling).token
+    conflicts.resolve(vault, AGENT, ruling, token=token)
+    states.append(documents(machine))
+
+    for number in range(5):
+        undo(vault, events(vault)[-1].transaction_id)
+        assert documents(machine) == states[number % 2], f"undo {number + 1}"
