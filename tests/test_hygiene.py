@@ -20,7 +20,8 @@ _LONGEST_MODULE = 400
 _WRITERS = {
     "keepm/store/disk.py": "the seam itself",
     "keepm/store/lock.py": "the lock's own file, which tells waiters who holds it",
-    "keepm/index/database.py": "the index, outside the vault",
+    "keepm/index/files.py": "the index, outside the vault",
+    "keepm/index/database.py": "the folder it lies in",
     "keepm/operations/vault.py": "this machine's writer id, in the data folder",
     "keepm/operations/anchoring.py": "where each ledger ended when last seen, in the data folder",
     "keepm/operations/plans.py": "plans that wait for a confirmation, in the data folder",

@@ -115,7 +115,8 @@ def commit(
     files = tuple(each.file for each in planned)
     if resolves is not None:
         draft = replace(draft, extra={**draft.extra, "resolves": resolves})
-    last = _tail(root)
+    with reporting(ledger.FOLDER):
+        last = ledger.tail(root)
     event = LedgerEvent.following(
         last.head,
         draft,
@@ -171,7 +172,8 @@ def record(
         StorageFailed: the file system refused.
     """
     check_id(transaction_id)
-    last = _tail(root)
+    with reporting(ledger.FOLDER):
+        last = ledger.tail(root)
     event = LedgerEvent.following(
         last.head, draft, transaction_id=transaction_id, at=at, changes=changes
     )
@@ -212,11 +214,7 @@ def recover(root: Root) -> Recovery:
 
 
 def pending(root: Root) -> tuple[str, ...]:
-    """Return the ids of the records in the journal; without the lock some may be in flight.
-
-    Raises:
-        StorageFailed: the journal can't be read.
-    """
+    """Return the ids of the `records` in the journal; raises as these do."""
     return records(root).ids
 
 
@@ -239,11 +237,6 @@ class _Planned:
     old: bytes | None
     data: bytes
     mode: int | None
-
-
-def _tail(root: Root) -> Tail:
-    with reporting(ledger.FOLDER):
-        return ledger.tail(root)
 
 
 def _refuse_waiting(

@@ -12,7 +12,7 @@ from contextlib import closing
 from keepm.index.analysis import query_terms
 from keepm.model.approval import Channel
 from keepm.model.memory import Claim, ClaimEdit, Kind, Scope
-from keepm.operations import context, diagnosis, memories, retrieval, sync
+from keepm.operations import context, diagnosis, memories, recording, retrieval, sync
 from keepm.operations.memories import MemoryEdit
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Caller, Vault, index_path, open_vault
@@ -116,6 +116,7 @@ def writes(place: Place) -> Iterator[Row]:
     folder.mkdir(exist_ok=True)
     with closing(open_vault(place.settings())) as vault:
         sync.reconcile(vault)
+        recording.keep_seen(vault)  # as a server does after its first look
         numbers = itertools.count()
         proofs: list[tuple[str, WriteProof]] = []
 
