@@ -142,23 +142,25 @@ def _configure(db: Database, *, automerge: int, hash_bytes: int, log_pages: int)
 
 def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     handmade.store(connection, batch.edits)
-    # Of two entries of one path the later one counts.
-    entries = {each.file.path: each for each in batch.entries}
-    paths = [*batch.removed, *entries, *(row.path for row in batch.skipped)]
+    # Of two for one path the later one counts, and what is skipped before a document: a file may
+    # lie beside the mark that its bytes are elsewhere.
+    skipped = {row.path: row for row in batch.skipped}
+    entries = {each.file.path: each for each in batch.entries if each.file.path not in skipped}
+    paths = [*batch.removed, *entries, *skipped]
     known = _known(connection, paths)
     were_tied = lineage.tied(connection, known)
     before = frequencies.tally(connection, known)
     for path in batch.removed:
         _forget(connection, path)
-    for row in batch.skipped:
-        _forget(connection, row.path)
+    for path in skipped:
+        _forget(connection, path)
     numbers = {
         path: number
         for path in entries
         if path in known and (number := _clear(connection, path)) is not None
     }
     _store_files(connection, [(each.scope, each.file) for each in entries.values()])
-    _store_files(connection, [(_scope(row.path), row) for row in batch.skipped])
+    _store_files(connection, [(_scope(row.path), row) for row in skipped.values()])
     storing.store(connection, tuple(entries.values()), numbers)
     lookalikes.store(connection, batch.lookalikes)
     for row in batch.touched:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -139,6 +139,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
         same.update(stretch.known)
         others += stretch.files
         left_out += stretch.skipped
+    left_out = _without_needless_marks(left_out, others, same)
     # Of what is as it was, nothing more has to be known; of nearly everything nearly always.
     changed = () if len(same) == len(listed.documents) else listed.documents - same
     known = {**listed.rows, **writing.file_rows(vault.database, (path for path, *_ in changed))}
@@ -192,6 +193,17 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     if unread or skipped or removed:
         _settle_copies(vault)
     return Pass(seen, len(unread), len(removed), len(skipped), len(lost.held))
+
+
+def _without_needless_marks(
+    left_out: list[Skipped], others: Sequence[FileState], same: Collection[Stamp]
+) -> list[Skipped]:
+    """Leave out each mark that a file's bytes are elsewhere, where something lies there itself."""
+    if not any(item.reason == "evicted" for item in left_out):
+        return left_out
+    there = {path for path, *_ in same} | {state.path for state in others}
+    there.update(item.path for item in left_out if item.reason != "evicted")
+    return [item for item in left_out if item.reason != "evicted" or item.path not in there]
 
 
 def _in_turn(vault: Vault, items: Iterable[Item]) -> Iterable[Item]:

@@ -223,6 +223,8 @@ def explained(vault: Vault, machine: Machine) -> None:
 @example([Step("create"), Step("reset"), Step("look"), Step("same-size"), Step("reset")])
 @example([Step("create"), Step("look"), Step("evict"), Step("look"), Step("create")])
 @example([Step("create", folder=1), Step("age"), Step("look"), Step("folder", folder=2)])
+@example([Step("create", folder=2), Step("evict"), Step("link", folder=2)])
+@example([Step("create", folder=2), Step("evict"), Step("create", folder=2)])
 def test_quick_and_deep_passes_end_as_a_rebuild_would(steps: list[Step]) -> None:
     ends_as_a_rebuild_would(steps, deep=True)
 
