@@ -187,10 +187,5 @@ def objects(root: Root) -> Iterator[ObjectFile]:
                     )
 
 
-def temporary(root: Root, name: str) -> Path:
-    """Return a place for a file of this writer's that recovery may clear away."""
-    return root.paths.locate(f"{layout.RECORDS}/journal/.{root.writer_id}.{name}.tmp")
-
-
 def _path(checksum: Checksum) -> str:
     return f"{FOLDER}/{checksum.hex[:2]}/{checksum.hex}"

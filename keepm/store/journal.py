@@ -15,7 +15,6 @@ from pathlib import Path
 
 from keepm.errors import KeepMError
 from keepm.model import layout
-from keepm.store import history
 from keepm.store.disk import RECORD_MODE
 from keepm.store.event import LedgerEvent, canonical
 from keepm.store.root import Root, is_id
@@ -259,7 +258,8 @@ def _load(root: Root, place: Path) -> Intent | None:
 
 
 def _draft(root: Root, intent_id: str) -> Path:
-    return history.temporary(root, f"{intent_id}.draft")
+    # By this writer's name recovery finds it again.
+    return root.paths.locate(f"{FOLDER}/.{root.writer_id}.{intent_id}.draft.tmp")
 
 
 def _sealed(root: Root, intent_id: str) -> Path:

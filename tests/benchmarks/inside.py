@@ -218,25 +218,22 @@ def _answer_row(place: Place, vault: Vault, what: str, action: Callable[[], obje
             ).fetchall()
 
         ours, others = in_turn(action, bare, times=_ROUNDS)
-    middle = ours.percentile(0.5)
-    return Row(
-        f"{what}: p50 / p95",
-        place.notes,
-        f"{milliseconds(middle)} / {milliseconds(ours.percentile(0.95))}",
-        f"{milliseconds(others.percentile(0.5))} visible rows from SQLite, p50",
-        middle / others.percentile(0.5),
-    )
+    return _percentiles(place, what, ours, others, "visible rows from SQLite")
 
 
 def _one_note_row(place: Place, what: str, action: Callable[[], object]) -> Row:
     ours, parsed = in_turn(action, raw.parser_of_one(place), times=_ROUNDS * 5)
-    middle = ours.percentile(0.5)
+    return _percentiles(place, what, ours, parsed, "read, hash, parse of one file")
+
+
+def _percentiles(place: Place, what: str, ours: Durations, bare: Durations, raw_name: str) -> Row:
+    middle, raw_middle = ours.percentile(0.5), bare.percentile(0.5)
     return Row(
         f"{what}: p50 / p95",
         place.notes,
         f"{milliseconds(middle)} / {milliseconds(ours.percentile(0.95))}",
-        f"{milliseconds(parsed.percentile(0.5))} read, hash, parse of one file, p50",
-        middle / parsed.percentile(0.5),
+        f"{milliseconds(raw_middle)} {raw_name}, p50",
+        middle / raw_middle,
     )
 
 
