@@ -249,6 +249,32 @@ def test_every_library_that_is_imported_is_declared() -> None:
     assert not undeclared
 
 
+def test_links_are_followed_by_what_never_raises() -> None:
+    """`Path.resolve` ends with a RuntimeError on a loop of links, which nobody expects of it."""
+    assert list(_calls("Path(x).resolve()", "resolve")) == [1]
+
+    found = [
+        f"{path.relative_to(_TOP)}:{line}"
+        for path in (_TOP / "keepm").rglob("*.py")
+        if path.name != "resources.py"  # our own files, which are there
+        for line in _calls(path.read_text("utf-8"), "resolve")
+    ]
+
+    assert not found, f"use os.path.realpath: {found}"
+
+
+def _calls(source: str, method: str) -> Iterator[int]:
+    """Yield the lines where a method without arguments is called on something."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == method
+            and not node.args
+        ):
+            yield node.lineno
+
+
 def _distributions(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=~!\[; ]", each)[0].lower() for each in requirements}
 

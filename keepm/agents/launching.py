@@ -55,7 +55,7 @@ class Installation:
     @property
     def lasts(self) -> bool:
         """Tell whether the environment is no tool runner's cache, which may be swept away."""
-        resolved = self.prefix.resolve()
+        resolved = Path(os.path.realpath(self.prefix))
         return not any(
             (parent / "CACHEDIR.TAG").is_file() or parent.name in (".cache", "Caches")
             for parent in resolved.parents

@@ -90,16 +90,22 @@ def _digest(given: dict[str, Any], root: str | None) -> str:
         working_dir=Path(where) if isinstance(where, str) and where.startswith("/") else None,
     )
     found: list[tuple[Path, str, str | None]] = []
+    failures: list[Exception] = []
 
     def locate() -> None:
-        project_id = recognition.resolve(settings).project_id
-        found.append((places.index_path(settings), places.vault_id(settings), project_id))
+        try:
+            project_id = recognition.resolve(settings).project_id
+            found.append((places.index_path(settings), places.vault_id(settings), project_id))
+        except Exception as error:  # noqa: BLE001 - told by who waits, not by a traceback
+            failures.append(error)
 
     # The index's name is a hash of the root's real path, and projects are compared by their
     # folders: following links may touch a dead mount.
     thread = threading.Thread(target=locate, daemon=True)
     thread.start()
     thread.join(_SECONDS)
+    if failures:
+        raise failures[0]
     if not found:
         raise TimeoutError("the vault's or a project's folder doesn't answer")
     index, vault_id, project_id = found[0]

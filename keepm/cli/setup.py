@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import textwrap
@@ -201,7 +202,8 @@ def _top(settings: Settings, *, chosen: bool) -> Path:
             "the project folder is not there", hint="Give one that is: --project-dir FOLDER"
         )
     top = repository.top
-    if top == Path(top.anchor) or (top == config.home_folder().resolve() and not chosen):
+    home = Path(os.path.realpath(config.home_folder()))
+    if top == Path(top.anchor) or (top == home and not chosen):
         # In the home folder, the files of a project are the user's own settings of each host.
         raise ConfigurationError(
             f"{top} is no project's folder",

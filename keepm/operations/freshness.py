@@ -6,6 +6,7 @@ compared with the files' bytes when it is shown.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -137,7 +138,7 @@ def former_paths(vault: Vault, path: str) -> list[str]:
     here = seen.at(source_path(path.replace("\\", "/")))
     if here.file is None or not here.is_there or (digest := here.digest) is None:
         return []
-    now = here.file.relative_to(top.resolve()).as_posix()
+    now = here.file.relative_to(os.path.realpath(top)).as_posix()
     return [
         old
         for old in catalog.paths_with(vault.database, digest, project_id)

@@ -79,12 +79,13 @@ def _unwatched(vault: Vault) -> str | None:
 
 def _deep_when_due(vault: Vault) -> float:
     """Make a deep pass if one is due; return in how many seconds to look again."""
-    if sync.deep_due(vault):
-        try:
+    try:
+        if sync.deep_due(vault):
             sync.reconcile(vault, deep=True)
-        except KeepMError:
-            return _RETRY_SECONDS  # status goes on saying that it is due
-    return sync.deep_in(vault)
+        return sync.deep_in(vault)
+    except KeepMError:
+        # Status goes on saying that it is due; an index that is gone comes with the next answer.
+        return _RETRY_SECONDS
 
 
 def _what_is_left(vault: Vault, watch: Watch, error: Exception) -> Watched | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,9 +60,7 @@ def _warnings(vault: Filesystem, index: Filesystem) -> Iterator[str]:
 
 
 def _resolved(folder: Path) -> Path:
-    with contextlib.suppress(OSError, RuntimeError):
-        return folder.resolve()
-    return folder
+    return Path(os.path.realpath(folder))
 
 
 def _misplaced(where: str) -> ConfigurationError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from keepm.config import Settings
@@ -10,11 +11,8 @@ from keepm.config import Settings
 
 def vault_id(settings: Settings) -> str:
     """Return the index's name for a vault: a hash of its resolved root."""
-    try:
-        resolved = settings.root.resolve()
-    except OSError:
-        resolved = settings.root
-    return hashlib.sha256(str(resolved).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    resolved = os.path.realpath(settings.root)
+    return hashlib.sha256(resolved.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def index_path(settings: Settings) -> Path:

@@ -52,7 +52,8 @@ def relative(top: Path, path: str) -> str:
         given = Path(path)
         if not given.is_absolute():
             return path
-        for base, target in ((top, given), (top.resolve(), given.resolve())):
+        real = Path(os.path.realpath(top)), Path(os.path.realpath(given))
+        for base, target in ((top, given), real):
             if target.is_relative_to(base):
                 return target.relative_to(base).as_posix()
     except (OSError, ValueError):

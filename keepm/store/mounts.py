@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import sys
 from pathlib import Path
 
@@ -18,9 +18,7 @@ def look(folder: Path, *, mountinfo: str | None = None) -> Filesystem:
 
     `mountinfo` stands in for Linux' table of mounts.
     """
-    place = folder
-    with contextlib.suppress(OSError, RuntimeError):  # a loop of links
-        place = folder.resolve()
+    place = Path(os.path.realpath(folder))
     text = str(place)
     volume = _volume(text) if mountinfo is None else filesystems.on_linux(mountinfo, text)
     markers = {

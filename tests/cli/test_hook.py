@@ -230,6 +230,23 @@ def test_bad_input_is_one_line_on_stderr(home: Path, event: str, text: str) -> N
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("where", ["root", "cwd"])
+def test_a_loop_of_links_is_no_traceback(home: Path, where: str) -> None:
+    (loop := home / "loop").symlink_to(loop)
+    given = {"cwd": str(loop)} if where == "cwd" else {}
+
+    done = call(
+        home,
+        "session-start",
+        session(home, "startup", **given),
+        *(["--root", str(loop)] if where == "root" else []),
+    )
+
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+    assert b"doesn't answer" not in done.stderr
+
+
 def test_broken_settings_do_not_break_a_session(home: Path) -> None:
     (home / ".config" / "keepm").mkdir(parents=True)
     (home / ".config" / "keepm" / "config.toml").write_text("root = \n")
@@ -272,15 +289,15 @@ def test_nothing_heavy_is_imported(vault: Vault, home: Path, event: str) -> None
 
 def test_a_dead_mount_does_not_hold_up_a_session(vault: Vault, home: Path) -> None:
     code = """
-import pathlib, sys, time
-healthy = pathlib.Path.resolve
+import os, sys, time
+healthy = os.path.realpath
 
-def resolve(path, strict=False):
-    if "dead" in path.parts:
+def realpath(path, **options):
+    if "dead" in str(path):
         time.sleep(60)
-    return healthy(path, strict)
+    return healthy(path, **options)
 
-pathlib.Path.resolve = resolve
+os.path.realpath = realpath
 from keepm.__main__ import main
 sys.exit(main(["hook", "session-start", "--root", "/dead/vault"]))
 """

@@ -279,6 +279,21 @@ def test_a_deep_pass_is_made_at_the_start_and_when_its_time_has_come(
     assert retrieval.search(vault, Wanted("x")).index_state == "current"
 
 
+def test_an_index_that_is_gone_ends_no_keeping(
+    vault: Vault, machine: Machine, said: list[str]
+) -> None:
+    vault.progress.settled.set()
+    vault.database.path.unlink()
+    events = Events()
+    keeping.start(vault, say=said.append, watch=events)
+    assert events.watching.wait(30)
+
+    sync.renew(vault)  # as the next answer does
+    path = machine.put(f"{HERE}/new.md", "---\nname: new\n---\nlighthouse\n")
+    events.tell(path)
+    until(lambda: indexed(vault, "lighthouse"))
+
+
 def test_a_deep_pass_that_is_off_is_never_made(
     machine: Machine, opened: Opening, said: list[str]
 ) -> None:

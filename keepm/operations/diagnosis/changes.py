@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator
@@ -85,7 +86,8 @@ def changed_files(top: Path, revision: str) -> tuple[str, ...]:
 def prefix(vault: Vault) -> str | None:
     """Return the vault's folder as seen from the work tree's top, or nothing when it is outside."""
     try:
-        inside = vault.root.paths.root.resolve().relative_to(vault.identity.top.resolve())
+        root, top = map(os.path.realpath, (vault.root.paths.root, vault.identity.top))
+        inside = Path(root).relative_to(top)
     except (OSError, ValueError):
         return None
     return "" if inside == Path() else inside.as_posix()
