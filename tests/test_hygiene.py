@@ -263,6 +263,29 @@ def test_links_are_followed_by_what_never_raises() -> None:
     assert not found, f"use os.path.realpath: {found}"
 
 
+_EXPECT_REFUSALS = (
+    "resources.py",  # our own files, which are there
+    "store/disk.py",
+    "index/files.py",
+    "operations/settings_file.py",
+    "operations/vault.py",
+    "operations/worktree.py",
+)
+
+
+def test_what_is_there_is_asked_by_what_never_raises() -> None:
+    """`Path.exists` and its like raise a PermissionError, which nobody expects of a question."""
+    found = [
+        f"{path.relative_to(_TOP)}:{line}"
+        for path in (_TOP / "keepm").rglob("*.py")
+        if path.relative_to(_TOP / "keepm").as_posix() not in _EXPECT_REFUSALS
+        for method in ("exists", "is_dir", "is_file")
+        for line in _calls(path.read_text("utf-8"), method)
+    ]
+
+    assert not found, f"use os.path: {found}"
+
+
 def _calls(source: str, method: str) -> Iterator[int]:
     """Yield the lines where a method without arguments is called on something."""
     for node in ast.walk(ast.parse(source)):

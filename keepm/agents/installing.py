@@ -215,7 +215,7 @@ def missing_folders(top: Path, changes: Iterable[FileChange]) -> tuple[str, ...]
     for change in changes:
         if change.after is not None:
             parents = [each.as_posix() for each in PurePosixPath(change.path).parents][:-1]
-            found |= {each: None for each in reversed(parents) if not (top / each).is_dir()}
+            found |= {each: None for each in reversed(parents) if not os.path.isdir(top / each)}
     return tuple(found)
 
 

@@ -57,7 +57,7 @@ class Installation:
         """Tell whether the environment is no tool runner's cache, which may be swept away."""
         resolved = Path(os.path.realpath(self.prefix))
         return not any(
-            (parent / "CACHEDIR.TAG").is_file() or parent.name in (".cache", "Caches")
+            os.path.isfile(parent / "CACHEDIR.TAG") or parent.name in (".cache", "Caches")
             for parent in resolved.parents
         )
 
@@ -72,7 +72,7 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Return the ways to start this KeepM, the best first."""
     script = installation.prefix / _SCRIPT
-    if installation.lasts and script.is_file():
+    if installation.lasts and os.path.isfile(script):
         yield Candidate(Program(str(script)), "the environment that runs setup")
     uv = environ.get("UV") or shutil.which("uv", path=environ.get("PATH"))
     if not installation.lasts and uv:
@@ -134,7 +134,7 @@ def install(
         key: value for key, value in environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")
     }
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    is_new = not (place / _PYTHON).exists()
+    is_new = not os.path.exists(place / _PYTHON)
     if is_new:
         python = os.path.realpath(installation.python)
         _run([uv, "venv", "--quiet", "--clear", "--python", python, str(place)], variables)

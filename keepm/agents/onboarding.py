@@ -7,6 +7,7 @@ touched, and what can fail comes before what is hard to take back.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -80,7 +81,7 @@ def carry_out(wish: Wish, plan: Plan, environ: Mapping[str, str]) -> Report:
             back.
     """
     settings, disk = wish.settings, OSDisk()
-    is_new = not VaultPaths(settings.root).memory.is_dir()
+    is_new = not os.path.isdir(VaultPaths(settings.root).memory)
     initialise(VaultPaths(settings.root), disk)
     before = _bytes(settings.config_file)
     known = record.load(settings.data_dir, wish.top)
@@ -225,7 +226,7 @@ def _next_steps(wish: Wish) -> tuple[str, ...]:
 def _refuse_lost_vault(settings: Settings) -> None:
     """Refuse to make a new vault where one was set up before and now nothing is."""
     is_known = str(settings.root) in record.roots(settings.data_dir)
-    if is_known and not VaultPaths(settings.root).memory.is_dir():
+    if is_known and not os.path.isdir(VaultPaths(settings.root).memory):
         raise ConfigurationError(
             f"{settings.root} was set up as a vault and holds none now; is it mounted?",
             hint="Mount it, or run `keepm setup --remove` first to start with a new one.",
@@ -251,7 +252,7 @@ def _forget_settings(settings: Settings, known: SetupRecord | None) -> bool:
         left = _bytes(settings.config_file)
         if left is not None and not left.strip():
             settings.config_file.unlink()
-    if not settings.config_file.exists():
+    if not os.path.exists(settings.config_file):
         settings.config_file.with_name(f"{settings.config_file.name}.lock").unlink(missing_ok=True)
     return _bytes(settings.config_file) != present
 

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def save(data_dir: Path, top: Path, record: SetupRecord, *, disk: Disk) -> None:
 def forget(data_dir: Path, top: Path) -> None:
     """Delete the record of a project."""
     path = record_path(data_dir, top)
-    if path.exists():  # a read-only place refuses even to delete what isn't there
+    if os.path.exists(path):  # a read-only place refuses even to delete what isn't there
         path.unlink(missing_ok=True)
 
 

@@ -6,6 +6,7 @@ Each step is checked: a step that doesn't do what it says ends the demo with exi
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Play the demo; 0 when every step did what it says."""
     scratch = Path(tempfile.mkdtemp(prefix="keepm-demo-"))
     root = Path(args.keep).expanduser().absolute() if args.keep else scratch / "vault"
-    if args.keep and root.exists():
+    if args.keep and os.path.exists(root):
         output.say(f"keepm: {root} exists already; give a folder that doesn't")
         return output.USAGE
     try:

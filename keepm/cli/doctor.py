@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def _beside_its_work_tree(args: argparse.Namespace, vault: Vault) -> Vault:
     Only where this machine has no work tree of that project and this folder is set up as none, as
     in CI: there nobody has run setup.
     """
-    if args.project is None or vault.identity.top.is_dir():
+    if args.project is None or os.path.isdir(vault.identity.top):
         return vault
     repository = repositories.locate(vault.settings.project_dir)
     if repository is None:
@@ -117,7 +118,7 @@ def _beside_its_work_tree(args: argparse.Namespace, vault: Vault) -> Vault:
 def _with_hosts(vault: Vault, found: Diagnosis) -> Diagnosis:
     """Add what is wrong with the files of this project's hosts."""
     top, environ = vault.identity.top, config.environment()
-    if not top.is_dir():
+    if not os.path.isdir(top):
         return found
     beside = examining.findings(
         vault.settings, top, vault.identity.project_id, environ, config.home_folder()

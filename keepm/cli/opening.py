@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,7 +30,12 @@ def vault(args: argparse.Namespace, *, look: bool = True, reads: bool = False) -
         RootUnavailable: it can't be seen now.
     """
     chosen = flags.settings(args)
-    if not (chosen.root / "Memory").is_dir():
+    if os.path.isdir(chosen.root) and not os.access(chosen.root, os.X_OK):
+        raise ConfigurationError(
+            f"access to {chosen.root} is denied",
+            hint="Give yourself access to the folder, or name another one with --root.",
+        )
+    if not os.path.isdir(chosen.root / "Memory"):
         raise ConfigurationError(
             f"there is no vault in {chosen.root}",
             hint="Run `keepm setup` to make one, or give another folder with --root.",

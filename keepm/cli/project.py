@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from keepm.cli import flags, output, owner
 from keepm.config import ProjectEntry, Settings
@@ -67,7 +68,7 @@ def _show(args: argparse.Namespace, settings: Settings) -> None:
         "top": str(found.top),
         "proposed": None,
     }
-    if found.project_id is None and found.top.is_dir():
+    if found.project_id is None and os.path.isdir(found.top):
         offer = projects.propose(settings, vault_projects=projects.in_vault(settings.root))
         data["proposed"] = {
             "project_id": offer.project_id,

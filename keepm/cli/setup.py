@@ -226,8 +226,8 @@ def _is_here(host: Host, top: Path, environ: Mapping[str, str]) -> bool:
     home = config.home_folder()
     return (
         any(shutil.which(each, path=environ.get("PATH")) for each in host.programs)
-        or any((home / each).exists() for each in host.home_marks)
-        or any((top / each).exists() for each in host.project_marks)
+        or any(os.path.exists(home / each) for each in host.home_marks)
+        or any(os.path.exists(top / each) for each in host.project_marks)
     )
 
 

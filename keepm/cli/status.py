@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
             ("index file", found.filesystem.index_path),
             *(("warning", each) for each in found.filesystem.warnings or ()),
             ("approval minimum", found.approval_minimum),
+            *((("read only", found.read_only),) if found.read_only else ()),
             ("health", found.health.state),
             *_problems(vault, found.health.problems),
             ("ledger head", _head(head) if head.sequence else "empty"),

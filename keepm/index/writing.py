@@ -202,8 +202,10 @@ def _store_files(
 
 
 def _scope(path: str) -> str | None:
-    place = layout.place(path)
-    return None if place is None else storable(place.scope.key)
+    scope = layout.scope_of(path)
+    if scope is None:
+        return "" if layout.is_shelf(path) else None
+    return storable(scope.key)
 
 
 def _restamp(connection: sqlite3.Connection, row: FileRow) -> None:

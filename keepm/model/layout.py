@@ -75,6 +75,19 @@ def place(path: str) -> Place | None:
     return None
 
 
+def scope_of(path: str) -> Scope | None:
+    """Return the scope in which a file or folder lies, if its place has one."""
+    for each in (path, f"{path}/x.md"):
+        if found := place(each):
+            return found.scope
+    return None
+
+
+def is_shelf(path: str) -> bool:
+    """Tell whether documents of every scope lie below a path, so that it concerns everybody."""
+    return path in SEARCHED_FOLDERS and scope_of(path) is None
+
+
 def folder(shelf: Shelf, scope: Scope) -> str:
     """Return the folder in which new documents of this shelf and scope are made."""
     base = next(prefix for prefix, name in _SHELVES if name is shelf)

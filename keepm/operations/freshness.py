@@ -73,7 +73,7 @@ def record(vault: Vault, scope: Scope, sources: Iterable[str]) -> tuple[tuple[st
 def look(vault: Vault) -> Look | None:
     """Begin a look at this server's working tree, for all notes of one answer."""
     top = vault.identity.top
-    return Look(top) if top.is_dir() else None
+    return Look(top) if os.path.isdir(top) else None
 
 
 def state(
@@ -162,4 +162,4 @@ def _top(vault: Vault, scope: Scope) -> Path | None:
     if scope.project_id is None or scope.project_id != vault.identity.project_id:
         return None
     top = vault.identity.top
-    return top if top.is_dir() else None
+    return top if os.path.isdir(top) else None

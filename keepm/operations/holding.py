@@ -13,6 +13,7 @@ from datetime import datetime
 
 from keepm.errors import RootUnavailable
 from keepm.index.writing import FileRow
+from keepm.operations.places import vault_id
 from keepm.operations.vault import Vault
 from keepm.store.root import is_bare
 
@@ -28,6 +29,22 @@ class Missing:
 
     gone: tuple[str, ...]
     held: tuple[str, ...] = ()
+
+
+def refuse_another(vault: Vault) -> None:
+    """Refuse to take another folder for the one that this process opened.
+
+    The root may be a symlink, or lie behind one, and be led elsewhere while a server runs: the
+    index would mix two vaults, and the ledger of one would tell of the other's notes.
+
+    Raises:
+        RootUnavailable: the root's path leads to another folder by now.
+    """
+    if vault_id(vault.settings) != vault.database.vault_id:
+        raise RootUnavailable(
+            "the root's path leads to another folder than when this process opened it",
+            hint="Lead it back, or start the session anew; nothing was treated as deleted.",
+        )
 
 
 def refuse_empty(vault: Vault, known: Mapping[str, FileRow], present: int) -> None:

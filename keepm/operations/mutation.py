@@ -30,13 +30,13 @@ from keepm.model.document import AnyDocument, Damaged, Document
 from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
-from keepm.operations import anchoring, asking, identifying, recording, sync, withheld
+from keepm.operations import anchoring, asking, holding, identifying, recording, sync, withheld
 from keepm.operations.parsing import Ahead
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
-from keepm.store.root import furnish, is_bare
+from keepm.store.root import furnish, is_bare, is_there
 from keepm.store.transaction import Commit, Recovery
 from keepm.tokens import WriteProof
 
@@ -303,11 +303,12 @@ def as_shown(digest: str) -> Callable[[Previewed], None]:
 def writing_time(vault: Vault, caller: Caller) -> Iterator[Recovery]:
     """Hold the vault's lock, recovered; yield what recovery found."""
     vault.require_writable()
-    if not vault.root.paths.memory.is_dir():
+    if not is_there(vault.root):
         raise RootUnavailable(
             "the vault's Memory folder isn't there",
             hint="Mount the folder, or run `keepm setup` to make a new vault there.",
         )
+    holding.refuse_another(vault)  # before anything is written there
     # Slots are looked up in the index: it must have seen every file and every event. The first
     # look, which may be long, comes before the lock, the short one after it.
     if vault.progress.ended is None or is_bare(vault.root):

@@ -71,6 +71,7 @@ def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pas
             progress.state = IndexState.CATCHING_UP  # somebody else has filled it
         # Else it stays what it was: only what is found makes an answer say something new.
         try:
+            holding.refuse_another(vault)
             result = _look(vault, deep=deep, certain=certain)
         except RootUnavailable:
             progress.state = IndexState.UNAVAILABLE
@@ -271,7 +272,13 @@ def _moved_on(vault: Vault, row: FileRow) -> bool:
 
 
 def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
-    """Bring the index up to these files, which may have been changed by hand."""
+    """Bring the index up to these files, which may have been changed by hand.
+
+    Raises:
+        RootUnavailable: the vault isn't there.
+        IndexUnavailable: the index can't be written.
+    """
+    holding.refuse_another(vault)
     wanted = list(dict.fromkeys(paths))
     there = [path for path in wanted if reader.state(vault.root, path) is not None]
     if len(there) < len(wanted) and not vault.progress.held:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from keepm.errors import NotFound, WrongState
 from keepm.markdown import documents
 from keepm.model.document import AnyDocument
-from keepm.operations import sync, withheld
+from keepm.operations import holding, sync, withheld
+from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import reader
 
@@ -41,11 +42,12 @@ def current(
 
     Raises:
         NotFound, AmbiguousIdentifier, InvalidIdentifier: as `find` says.
-        StorageFailed, LimitExceeded: the file can't be read.
+        RootUnavailable, LimitExceeded: the file can't be read.
         WrongState: it is written again and again meanwhile, so that nobody knows whether it is
             withheld.
     """
-    sync.refresh(vault)
+    if sync.refresh(vault) is IndexState.UNAVAILABLE:
+        holding.refuse_another(vault)
     try:
         document = _read(vault, find(vault, identifier))
     except NotFound:

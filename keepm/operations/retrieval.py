@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from keepm.errors import RootUnavailable
 from keepm.index import catalog as index_catalog
 from keepm.index import graph, hints
 from keepm.index import search as index_search
@@ -44,6 +45,7 @@ from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.operations.worktree import Look
 from keepm.store import reader
+from keepm.store.root import is_there
 
 _PURPOSE_CHARACTERS = 30
 _HINTS = 5
@@ -135,14 +137,18 @@ def find(vault: Vault, wanted: Wanted) -> SearchResult:
 
 def worth(state: IndexState, found: SearchResult | None) -> IndexState:
     """Return what an answer is worth, by the index's state before and what was found in it."""
-    return IndexState.CATCHING_UP if found is not None and found.behind else state
+    behind = found is not None and found.behind
+    return IndexState.CATCHING_UP if behind and state is IndexState.CURRENT else state
 
 
 def _has_changed(vault: Vault, row: NoteRow) -> bool:
-    state = reader.state(vault.root, row.path)
-    if state is None:
-        # The whole vault out of sight is not one deleted note.
-        return vault.root.paths.memory.is_dir()
+    try:
+        state = reader.state(vault.root, row.path)
+        if state is None:
+            # The whole vault out of sight is not one deleted note.
+            return is_there(vault.root)
+    except RootUnavailable:
+        return False  # we aren't let near it: what the index knows is still worth an answer
     return (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
 
 

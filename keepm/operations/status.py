@@ -12,6 +12,7 @@ from keepm.operations import anchoring, sync
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import ledger, transaction
+from keepm.store.root import unwritable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Status:
     deletions_held: int | None = None  # files that are missing and not taken for deleted yet
     stale_since: str | None = None  # the last look at the files, where none is possible now
     withheld: int | None = None  # documents that a person keeps out of every read, for now
+    read_only: str | None = None  # why nothing can be changed here; reading goes on
     setup: str | None = None
 
 
@@ -80,6 +82,8 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
     head = ledger.head(vault.root)
     lost = anchoring.lost(vault)
     known = anchoring.anchors(vault).get(lost[0]) if lost else None
+    out_of_sight = state is IndexState.UNAVAILABLE
+    is_degraded = problems or waiting or lost or vault.progress.held or out_of_sight
     return Status(
         version=__version__,
         project=vault.identity.project_id,
@@ -91,19 +95,23 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
         last_checksum_scan=vault.database.get_meta("last_checksum_scan"),
         deep_scan_due=sync.deep_due(vault),
         approval_minimum=vault.settings.approval_minimum,
-        health=Health(
-            "degraded" if problems or waiting or lost or vault.progress.held else "ok", problems
-        ),
+        health=Health("degraded" if is_degraded else "ok", problems),
         ledger_head=LedgerHead(head.sequence, head.hash),
         ledger_last_known=LedgerHead(known.sequence, known.hash) if known else None,
         host_confirmation="elicitation" if host_can_ask else "proposal-protocol",
         filesystem=_storage(vault),
         recovery_pending=waiting or None,
         deletions_held=vault.progress.held or None,
-        stale_since=vault.progress.seen_at if state is IndexState.UNAVAILABLE else None,
+        stale_since=vault.progress.seen_at if out_of_sight else None,
         withheld=index_withheld.counts(vault.database, vault.visibility).total() or None,
+        read_only=_read_only(vault),
         setup=None if vault.identity.project_id else vault.identity.reason,
     )
+
+
+def _read_only(vault: Vault) -> str | None:
+    closed = unwritable(vault.root)
+    return vault.read_only or (f"{closed} can't be written" if closed else None)
 
 
 def _storage(vault: Vault) -> Storage:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from keepm.errors import IndexUnavailable, KeepMError, RootUnavailable, StorageFailed
-from keepm.operations import news, recording
+from keepm.operations import holding, news, recording
 from keepm.operations.passes import Pass as Pass
 from keepm.operations.passes import note_compared as note_compared
 from keepm.operations.passes import reconcile as reconcile
@@ -46,8 +46,10 @@ def refresh(vault: Vault) -> IndexState:
         _in_background(vault, first=False, awaited=idle)
         if idle:
             _wait(vault)
-        elif progress.state is IndexState.CURRENT and news.waiting(vault):
-            return IndexState.CATCHING_UP  # this answer alone: who wrote may take it up as well
+        elif progress.state is IndexState.CURRENT:
+            with contextlib.suppress(RootUnavailable):
+                if news.waiting(vault):
+                    return IndexState.CATCHING_UP  # this answer alone: who wrote takes it up too
     return progress.state
 
 
@@ -57,6 +59,7 @@ def require_complete(vault: Vault) -> None:
     Raises:
         RootUnavailable, IndexUnavailable: it can't be completed now.
     """
+    holding.refuse_another(vault)
     # Without our own records the folder may be an empty one in the vault's place.
     if is_bare(vault.root) or vault.database.get_meta("filled") is None or news.waiting(vault):
         reconcile(vault)
@@ -83,7 +86,10 @@ def _is_due(vault: Vault) -> bool:
     progress = vault.progress
     if progress.ended is None or time.monotonic() - progress.ended > _FRESH_SECONDS:
         return True
-    return news.waiting(vault)
+    try:
+        return news.waiting(vault)
+    except RootUnavailable:
+        return True  # the look itself says it in the answer's state
 
 
 def _wait(vault: Vault) -> None:
@@ -132,6 +138,8 @@ def take_in(vault: Vault, paths: Iterable[str]) -> bool:
     try:
         with vault.database.hurried():
             refresh_paths(vault, paths)
+    except RootUnavailable:
+        return False
     except IndexUnavailable as error:
         if not error.details.get("busy"):
             raise

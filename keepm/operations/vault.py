@@ -147,7 +147,7 @@ def writer_id(settings: Settings) -> str:
         ConfigurationError: it can't be read, or not be made.
     """
     path = settings.data_dir / "writer-id"
-    if path.exists():
+    if os.path.exists(path):
         return _read_writer_id(path)
     fresh = settings.data_dir / f".writer-id-{secrets.token_hex(4)}"
     try:
@@ -254,11 +254,14 @@ def _index(settings: Settings, where: Placement, *, reads: bool) -> tuple[Databa
 
 def _is_writable(path: Path) -> bool:
     """Tell whether the index can be kept at its place, as far as permissions say."""
-    if path.exists() and not os.access(path, os.W_OK):
-        return False
-    folder = path.parent
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            return False
+        folder = path.parent
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+    except OSError:
+        return False  # we aren't let near it
     return os.access(folder, os.W_OK | os.X_OK)
 
 
@@ -279,7 +282,7 @@ def _elsewhere(settings: Settings, project_id: str) -> Identity:
     entries = (each for each in settings.projects if each.project_id == project_id)
     roots = [Path(root) for each in entries for root in each.roots]
     # Without a work tree here nothing is compared: the sources' state is unknown.
-    top = next((root for root in roots if root.is_dir()), settings.root / project_id)
+    top = next((root for root in roots if os.path.isdir(root)), settings.root / project_id)
     return Identity(project_id, top, top, "chosen with --project")
 
 

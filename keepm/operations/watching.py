@@ -43,7 +43,7 @@ Watch = Callable[[Watched, threading.Event, float], Events]
 def whole(vault: Vault) -> Watched:
     """Return the folders that hold documents, each with all that lies in it."""
     places = (vault.root.paths.root / folder for folder in layout.SEARCHED_FOLDERS)
-    return Watched(tuple(place for place in places if place.is_dir()))
+    return Watched(tuple(place for place in places if os.path.isdir(place)))
 
 
 def part(vault: Vault, watch: Watch, stopping: threading.Event) -> Watched:
@@ -106,7 +106,7 @@ def concerns(path: str) -> bool:
     place = Path(path)
     if place.name.startswith("."):
         return place.suffix == ".icloud"
-    return place.suffix.lower() == ".md" or not place.is_file()
+    return place.suffix.lower() == ".md" or not os.path.isfile(place)
 
 
 def _is_limit(error: Exception) -> bool:

@@ -37,7 +37,7 @@ def hold(paths: VaultPaths, *, surface: str, timeout: float, now: str) -> Iterat
         StorageFailed: the lock file can't be opened.
     """
     place = paths.locate(_PATH)
-    if not paths.memory.is_dir():
+    if not os.path.isdir(paths.memory):
         raise RootUnavailable(f"the vault's {layout.MEMORY} folder is not there")
     record = _record(surface, now)
     hold_it = _flock if sys.platform != "win32" else _filelock

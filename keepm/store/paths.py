@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from keepm.errors import InvalidIdentifier, Problem
+from keepm.errors import InvalidIdentifier, KeepMError, Problem, RootUnavailable
 from keepm.model import identity, layout
 from keepm.store import marks
 from keepm.store.disk import failed
@@ -80,6 +80,7 @@ class VaultPaths:
 
         Raises:
             InvalidIdentifier: the path isn't one of this vault, or leads through a symlink.
+            RootUnavailable: what leads away is `Memory` itself or a folder of our records.
             StorageFailed: the file system doesn't let us look.
         """
         folders: dict[str, Path] | None = getattr(self._held, "folders", None)
@@ -167,12 +168,13 @@ def _require_own(place: Path, path: str) -> bool:
     return True
 
 
-def _obstructed(path: str, what: str) -> InvalidIdentifier:
-    message = f"{path} {what}"
+def _obstructed(path: str, what: str) -> KeepMError:
+    message = f"{path or 'the root'} {what}"
+    hint = "Ask the owner to put the real file or folder there."
+    if path in ("", layout.MEMORY) or f"{path}/".startswith(f"{layout.RECORDS}/"):
+        return RootUnavailable(message, hint=hint)  # nobody has named that place
     return InvalidIdentifier(
-        message,
-        hint="Ask the owner to put the real file or folder there.",
-        problems=[Problem("path", message, "invalid_identifier")],
+        message, hint=hint, problems=[Problem("path", message, "invalid_identifier")]
     )
 
 

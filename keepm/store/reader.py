@@ -19,6 +19,7 @@ from keepm.store.root import Root
 
 _STRETCH = 64  # entries
 _WENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})  # a folder, or something else came
+_DENIED = frozenset({errno.EACCES, errno.EPERM})
 _OF_OTHER_PROGRAMS = frozenset({"node_modules"})  # dot folders are skipped by their dot
 
 
@@ -211,7 +212,7 @@ def _folder(
     except OSError as error:
         if error.errno in _WENT:
             return  # while we walked
-        if error.errno not in (errno.EACCES, errno.EPERM):
+        if error.errno not in _DENIED:
             raise failed(folder, error) from error
         skipped.append(Skipped(folder, "unreadable"))
     if skipped:
@@ -289,8 +290,12 @@ def _leads_away(root: Root, folder: str) -> str | None:
     here = root.paths.root
     for part in folder.split("/"):
         here = here / part
-        with reporting(folder):
+        try:
             seen = root.disk.state(here)
+        except OSError as error:
+            if error.errno not in _DENIED:
+                raise failed(folder, error) from error
+            return "unreadable"
         if seen is None:
             return "absent"
         kind = marks.kind(seen)

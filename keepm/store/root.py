@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from dataclasses import dataclass
@@ -64,6 +65,16 @@ def initialise(paths: VaultPaths, disk: Disk) -> None:
     _make(paths, disk, (*layout.SEARCHED_FOLDERS, *_RECORD_FOLDERS))
 
 
+def is_there(root: Root) -> bool:
+    """Tell whether the vault's folder is there.
+
+    Raises:
+        StorageFailed: the file system doesn't let us look.
+    """
+    with reporting(layout.MEMORY):
+        return root.disk.state(root.paths.memory) is not None
+
+
 def is_bare(root: Root) -> bool:
     """Tell whether the folder of our records is missing.
 
@@ -72,6 +83,25 @@ def is_bare(root: Root) -> bool:
     """
     with reporting(layout.RECORDS):
         return root.disk.state(root.paths.records) is None
+
+
+def unwritable(root: Root) -> str | None:
+    """Return the first of the vault's folders and records that permissions keep from writing.
+
+    Nothing where all can be written, as far as permissions say, or where nothing is in sight.
+    """
+    records = (f"{layout.RECORDS}/lock", f"{layout.RECORDS}/ledger/{root.writer_id}.jsonl")
+    for path in (
+        layout.MEMORY,
+        *layout.SEARCHED_FOLDERS,
+        layout.RECORDS,
+        *_RECORD_FOLDERS,
+        *records,
+    ):
+        place = root.paths.root / path
+        if os.path.exists(place) and not os.access(place, os.W_OK):
+            return path
+    return None
 
 
 def furnish(root: Root) -> None:

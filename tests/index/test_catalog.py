@@ -196,6 +196,20 @@ def test_only_what_is_visible_is_counted(filled: Fill) -> None:
     assert len(catalog.problem_paths(db, OWNER, limit=2)) == 2
 
 
+def test_a_folder_that_is_left_out_is_counted_for_those_whose_notes_it_hides(
+    filled: Fill,
+) -> None:
+    db = filled(note("a"))
+    for path in ("Memory/Inbox/pending", "Memory/projects/gadgets", "Memory/projects/widgets/sub"):
+        apply(db, Batch(skipped=(skipped(path),)))
+
+    assert catalog.problem_paths(db, OWN, limit=10) == [
+        "Memory/Inbox/pending",
+        "Memory/projects/widgets/sub",
+    ]
+    assert catalog.problem_count(db, OWN) == 2
+
+
 # ---- proposals and handoffs ------------------------------------------------------------------
 
 

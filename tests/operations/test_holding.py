@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keepm.errors import RootUnavailable
-from keepm.operations import memories, recording, resyncing, retrieval, status, sync
+from keepm.operations import diagnosis, memories, recording, resyncing, retrieval, status, sync
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from tests.operations.support import AGENT, FixedClock, Machine, Opening, claim, events, look
@@ -67,6 +67,7 @@ def test_a_vault_out_of_sight_keeps_its_index_and_its_record(
     assert (answer.total, answer.index_state) == (TOLD + 1, "root_unavailable")
     told = status.status(filled)
     assert (told.index_state, told.stale_since) == ("root_unavailable", filled.now())
+    assert told.health.state == "degraded"
     with pytest.raises(RootUnavailable):
         memories.create(filled, AGENT, claim("another"))
     assert not recording.record(filled) or len(events(filled)) == 0
@@ -76,6 +77,105 @@ def test_a_vault_out_of_sight_keeps_its_index_and_its_record(
     assert found(filled) == TOLD + 1
     assert status.status(filled).index_state == "current"
     assert len(events(filled)) == known
+    assert memories.read(filled, "first", max_chars=99).approved_via == "relayed"
+
+
+def memory_elsewhere(machine: Machine) -> Callable[[], object]:
+    """Put a symlink in the place of the vault's own folder."""
+    away = machine.folder / "away"
+    (machine.root / "Memory").rename(away)
+    (machine.root / "Memory").symlink_to(away)
+
+    def back() -> None:
+        (machine.root / "Memory").unlink()
+        away.rename(machine.root / "Memory")
+
+    return back
+
+
+def root_in_a_loop(machine: Machine) -> Callable[[], object]:
+    away = machine.folder / "away"
+    machine.root.rename(away)
+    machine.root.symlink_to(machine.root)
+
+    def back() -> None:
+        machine.root.unlink()
+        away.rename(machine.root)
+
+    return back
+
+
+def root_a_file(machine: Machine) -> Callable[[], object]:
+    back = root_in_a_loop(machine)
+    machine.root.unlink()
+    machine.root.write_text("no folder")
+    return back
+
+
+def records_elsewhere(machine: Machine) -> Callable[[], object]:
+    place, away = machine.root / "Memory/.keepm", machine.folder / "away"
+    place.rename(away)
+    place.symlink_to(away)
+
+    def back() -> None:
+        place.unlink()
+        away.rename(place)
+
+    return back
+
+
+@pytest.mark.parametrize(
+    "vanish", [memory_elsewhere, root_in_a_loop, root_a_file, records_elsewhere]
+)
+def test_answers_go_on_whatever_stands_in_the_vaults_place(
+    filled: Vault, machine: Machine, vanish: Callable[[Machine], Callable[[], object]]
+) -> None:
+    back = vanish(machine)
+    for _ in range(2):
+        filled.progress.ended = None  # a look is due
+        answer = retrieval.search(filled, Wanted("text"))
+        assert (answer.total, answer.index_state) == (TOLD + 1, "root_unavailable")
+    with pytest.raises(RootUnavailable):
+        memories.create(filled, AGENT, claim("another"))
+
+    back()
+    look(filled)
+    assert status.status(filled).index_state == "current"
+    assert found(filled) == TOLD + 1
+
+
+def test_a_root_that_is_led_to_another_vault_mixes_nothing(
+    filled: Vault, machine: Machine, tmp_path: Path
+) -> None:
+    """A symlink in the root's place, while a server runs: two vaults, one index and writer."""
+    other = tmp_path / "other"
+    shutil.copytree(machine.root, other)
+    (other / HERE / "n1.md").write_text("---\nid: n-1\nname: n1\n---\nof the other vault\n")
+    (other / HERE / "n2.md").unlink()
+    others = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    away = machine.folder / "away"
+    machine.root.rename(away)
+    machine.root.symlink_to(other)
+
+    answer = retrieval.search(filled, Wanted("other vault"))
+    assert answer.total == 0
+    filled.progress.ended = None
+    assert retrieval.search(filled, Wanted("text")).index_state == "root_unavailable"
+    for act in (
+        lambda: memories.read(filled, "n1", max_chars=99),
+        lambda: memories.create(filled, AGENT, claim("another")),
+        lambda: diagnosis.examine(filled, AGENT),
+        lambda: sync.reconcile(filled, deep=True),
+        lambda: resyncing.full(filled),
+    ):
+        with pytest.raises(RootUnavailable, match="another folder"):
+            act()
+    assert others == {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+
+    machine.root.unlink()
+    away.rename(machine.root)
+    look(filled)
+    assert found(filled) == TOLD + 1
     assert memories.read(filled, "first", max_chars=99).approved_via == "relayed"
 
 

@@ -67,6 +67,19 @@ def test_a_read_only_vault_is_read(vault: Vault, machine: Machine) -> None:
     assert len(events(vault)) == known
 
 
+def test_status_says_that_the_vault_cannot_be_written(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert status.status(vault).read_only is None
+    allowed = os.access
+
+    def refuses(path: Path, mode: int) -> bool:
+        return path.name != "journal" and allowed(path, mode)
+
+    monkeypatch.setattr(os, "access", refuses)  # permissions bind no root, who may run the tests
+    assert status.status(vault).read_only == "Memory/.keepm/journal can't be written"
+
+
 def test_a_data_folder_that_cannot_be_written_leaves_a_vault_to_read(
     machine: Machine, opened: Opening
 ) -> None:
@@ -77,7 +90,9 @@ def test_a_data_folder_that_cannot_be_written_leaves_a_vault_to_read(
     look(vault)
     assert retrieval.search(vault, Wanted("text")).total == 1
     assert memories.read(vault, "note", max_chars=99).part.complete
-    assert "temporary" in status.status(vault).filesystem.index
+    told = status.status(vault)
+    assert "temporary" in told.filesystem.index
+    assert "data folder" in (told.read_only or "")
     for change in (
         lambda: memories.create(vault, AGENT, claim("another")),
         lambda: memories.delete(vault, AGENT, "note", proof(vault, "note")),

@@ -196,6 +196,20 @@ def test_a_folder_that_cannot_be_listed_is_not_taken_for_empty(real: Root, numbe
         assert walked(broken)[1]["Memory/global"] == "unreadable"
 
 
+def test_a_folder_above_a_shelf_may_deny_access_without_ending_the_walk(real: Root) -> None:
+    class Closed(FaultyDisk):
+        def state(self, path: Path) -> os.stat_result | None:
+            if path.parent.name == "Inbox":
+                raise PermissionError(errno.EACCES, "no")
+            return super().state(path)
+
+    broken = Root(real.paths, Closed(real.disk, fail_at=0, fault=Fault.EIO), "writer-1")
+    seen, skipped = walked(broken)
+
+    assert skipped["Memory/Inbox/pending"] == "unreadable"
+    assert seen == walked(real)[0]
+
+
 def test_reading_says_what_is_wrong(real: Root) -> None:
     base = real.paths.memory / "global"
     (base / "note.md").write_bytes(b"12345")

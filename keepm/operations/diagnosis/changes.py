@@ -41,7 +41,7 @@ def examine(vault: Vault, revision: str) -> Diagnosis:
         InvalidInput: the revision can't be one.
     """
     project = vault.visibility.project_id
-    if project is None or not vault.identity.top.is_dir():
+    if project is None or not os.path.isdir(vault.identity.top):
         raise ConfigurationError(
             "no project is set up for this folder, so there is nothing to compare a change with",
             hint="Run `keepm setup` here, or name the project with --project.",

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from keepm.errors import KeepMError, RootUnavailable
 from keepm.index import inventory, writing
-from keepm.model import rules
+from keepm.model import layout, rules
 from keepm.model.diagnosis import Finding
 from keepm.operations import auditing, repairing, sync
-from keepm.operations.diagnosis.survey import Survey, scope_of
+from keepm.operations.diagnosis.survey import Survey
 from keepm.operations.vault import Caller, Vault
 from keepm.store import ledger, transaction
 
@@ -57,7 +57,7 @@ def _in_flight(vault: Vault, caller: Caller) -> Iterator[Finding]:
             reason,
             path=at,
             subject=change.transaction_id,
-            scope=scope_of(at) if at else None,
+            scope=layout.scope_of(at) if at else None,
             detail=change.transaction_id,
         )
     for each in transaction.records(vault.root).foreign:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -70,12 +71,12 @@ class WorkTrees:
 
     def _found(self, project_id: str) -> Vault | None:
         vault = self._vault
-        if vault.identity.project_id == project_id and vault.identity.top.is_dir():
+        if vault.identity.project_id == project_id and os.path.isdir(vault.identity.top):
             return vault
         for entry in vault.settings.projects:
             for root in entry.roots if entry.project_id == project_id else ():
                 found = recognition.resolve(replace(vault.settings, project_dir=Path(root)))
-                if found.project_id == project_id and found.top.is_dir():
+                if found.project_id == project_id and os.path.isdir(found.top):
                     return replace(vault, identity=found)
         return None
 

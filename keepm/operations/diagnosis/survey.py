@@ -123,23 +123,15 @@ def take(vault: Vault, examiner: Examiner, *, pause: Callable[[], object] | None
     return survey
 
 
-def scope_of(path: str) -> Scope | None:
-    """Return the scope in which a file or folder lies, if its place has one."""
-    for each in (path, f"{path}/x.md"):
-        if place := layout.place(each):
-            return place.scope
-    return None
-
-
 def _sees(vault: Vault, scope: Scope | None) -> bool:
     """Tell whether the caller may hear of a path; one that belongs to nobody is the owner's."""
     return vault.visibility.everything if scope is None else vault.visibility.sees(scope)
 
 
 def _left_out(vault: Vault, path: str, reason: str) -> Iterator[Finding]:
-    scope = scope_of(path)
+    scope = layout.scope_of(path)
     # A shelf that can't be looked into hides everybody's documents.
-    if _sees(vault, scope) or path in layout.SEARCHED_FOLDERS:
+    if _sees(vault, scope) or layout.is_shelf(path):
         if reason in _SKIPPED:
             yield rules.finding(_SKIPPED[reason], path=path, scope=scope)
         else:
