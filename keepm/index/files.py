@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
+import stat
 from contextlib import closing
 from enum import Enum, auto
 from pathlib import Path
@@ -36,7 +38,7 @@ def number_of(path: Path) -> FileNumber | None:
         found = os.stat(path)  # noqa: PTH116  # a change asks a dozen times
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def fitness(path: Path, *, vault_id: str, busy_seconds: float) -> Fitness:
@@ -46,7 +48,8 @@ def fitness(path: Path, *, vault_id: str, busy_seconds: float) -> Fitness:
         sqlite3.Error: it can't be read for a reason outside the file.
     """
     if number_of(path) is None:
-        return Fitness.ABSENT
+        # A folder or a link to nowhere leaves no room for a file.
+        return Fitness.UNFIT if os.path.lexists(path) else Fitness.ABSENT
     try:
         with closing(connect(path, mode="ro", busy_seconds=busy_seconds)) as connection:
             if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
@@ -108,7 +111,8 @@ def set_aside(path: Path) -> None:
     path.rename(path.with_name(f"{path.name}.damaged-{number}"))
     _delete_side_files(path)
     for old in [*numbers, number][:-_DAMAGED_KEPT]:
-        path.with_name(f"{path.name}.damaged-{old}").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a folder that isn't ours
+            path.with_name(f"{path.name}.damaged-{old}").unlink(missing_ok=True)
 
 
 def delete(path: Path) -> None:

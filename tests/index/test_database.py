@@ -80,6 +80,16 @@ def drop_shadow_table(path: Path) -> None:
         connection.commit()
 
 
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def make_link_to_nowhere(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent / "unmounted" / "index.sqlite3")
+
+
 DAMAGE: dict[str, Callable[[Path], None]] = {
     "overwrite 100 bytes at page 3": overwrite,
     "truncate to 1000 bytes": truncate,
@@ -102,7 +112,12 @@ def test_every_fault_of_the_case_is_tried_here() -> None:
     assert all(callable(globals()[name]) for name in ELSEWHERE.values())
 
 
-@pytest.mark.parametrize("damage", [*DAMAGE.values(), drop_shadow_table], ids=lambda f: f.__name__)
+NO_FILE = [make_folder, make_link_to_nowhere]
+
+
+@pytest.mark.parametrize(
+    "damage", [*DAMAGE.values(), drop_shadow_table, *NO_FILE], ids=lambda f: f.__name__
+)
 def test_damage_is_met_at_opening_or_first_use_and_the_file_set_aside(
     path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -292,6 +307,21 @@ def test_an_index_deleted_in_use_is_built_again(path: Path) -> None:
     db.renew()
     rebuild(db, [Batch(NOTES)])
     assert total(db) == len(NOTES)
+    db.close()
+
+
+@pytest.mark.parametrize("replace", NO_FILE, ids=lambda f: f.__name__)
+def test_an_index_that_gave_way_to_no_file_is_built_again(
+    path: Path, replace: Callable[[Path], None]
+) -> None:
+    db = opened(path)
+    for _ in range(4):  # more often than damaged files are kept
+        replace(path)
+        with pytest.raises(IndexUnavailable) as caught:
+            total(db)
+        assert caught.value.details["damaged"] is True
+        db.renew()
+        assert total(db) == 0
     db.close()
 
 
