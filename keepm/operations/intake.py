@@ -80,27 +80,28 @@ def batches(
     """Yield the files in batches; `on_record` where there is no index to compare with."""
     # A copy is told by the note that it is a copy of, so the notes come first.
     ordered = sorted((s.path for s in unread), key=lambda path: copies.base(path) is not None)
-    left, size = len(ordered), _BATCH
+    left = len(ordered)
+    # Some of many notes can be found soon; otherwise fewer transactions write fewer pages twice.
+    size = _LARGEST_BATCH if left <= _LARGEST_BATCH else _BATCH
     paths = iter(ordered)
-    portions: deque[_Reading] = deque()
-    with Parser(apart=len(ordered) >= parsing.LEAST_APART) as parser:
+    readings: deque[_Reading] = deque()
+    with Parser(apart=parsing.pays_apart(len(ordered))) as parser:
         while not vault.progress.stopping.is_set():
-            portion = _Reading(vault, known, scanned_ns)
+            reading = _Reading(vault, known, scanned_ns)
             with vault.root.paths.looking_once():
                 for path in itertools.islice(paths, size):
-                    portion.take(path)
-                    if portion.is_large:
+                    reading.take(path)
+                    if reading.is_large:
                         break
-            # Some notes can be found soon; of many, fewer transactions write fewer pages twice.
-            size = min(size * 2, _LARGEST_BATCH)
-            if portion.seen:
-                portions.append(portion)
-                parser.give(portion.sources)
+            size = _LARGEST_BATCH
+            if reading.seen:
+                readings.append(reading)
+                parser.give(reading.sources)
                 if not parser.is_full:
                     continue
-            elif not portions:
+            elif not readings:
                 return
-            first = portions.popleft()
+            first = readings.popleft()
             batch = first.batch(parser.take())
             if on_record is not None:
                 # The first look at a vault finds nothing changed but what the ledgers know better.

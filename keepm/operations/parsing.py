@@ -17,9 +17,9 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from keepm.index import entries as indexed
 from keepm.index.writing import Entry, FileRow
@@ -30,11 +30,13 @@ from keepm.model.links import WikiLink
 from keepm.model.memory import Memory
 from keepm.store.changes import Change, Delete, Move
 
-LEAST_APART = 2000
+LEAST_APART = 500
 """So many documents are worth a process of their own: fewer are read before it has begun."""
 
+_PORTION = 50  # files: at the end of a group one side waits for the other's last one
 _AHEAD = 2  # portions that are on their way: one is parsed, one waits
-_PARTS = 8  # of which one is parsed here: writing all takes a little less time than parsing
+_LENGTH = 8  # bytes that say how many follow
+_LARGEST = 1 << 30
 _PIPE_BYTES = 1 << 19  # where it can be chosen: fewer turns until a portion is through
 _PATIENCE_SECONDS = 60.0  # for one portion
 _TURN_SECONDS = 0.0002
@@ -42,6 +44,18 @@ _START = (
     "import sys; sys.path[:] = sys.argv[1:]; from keepm.operations import parsing as p; p.serve()"
 )
 _BROKEN = (EOFError, OSError, ValueError, pickle.PickleError, ImportError, AttributeError)
+
+
+def pays_apart(documents: int) -> bool:
+    """Tell whether a process of its own makes so many documents ready sooner."""
+    return documents >= LEAST_APART and _processors() > 1
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Source(NamedTuple):
@@ -99,13 +113,35 @@ class Ahead:
         return indexed.restamped(known, source.file)
 
 
+class _Portion:
+    """Some files: parsed by whoever claims them first, here or there."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self.entries: tuple[Entry, ...] | None = None
+        self.answer: bytes | None = None  # the entries as the other process gave them
+        self.settled = threading.Event()
+        self._claim = threading.Lock()
+
+    def claimed(self) -> bool:
+        """Claim the portion; tell whether nobody had."""
+        return self._claim.acquire(blocking=False)
+
+
 class Parser:
-    """Takes portions of files and gives them back parsed, in their order. A context manager."""
+    """Takes groups of files and gives them back parsed, in their order. A context manager.
+
+    A group is parsed from both ends: by the other process from its first file on, once that
+    process has begun, and by whoever asks for the group from its last.
+    """
 
     def __init__(self, *, apart: bool) -> None:
-        self._portions: deque[tuple[Sequence[Source], int]] = deque()
+        self._groups: deque[list[_Portion]] = deque()
         self._child = _start() if apart else None
-        self._is_starting = True
+        self._given: queue.SimpleQueue[_Portion | None] = queue.SimpleQueue()
+        self._talk = threading.Thread(target=self._talk_to, args=(self._child,), daemon=True)
+        if self._child is not None:
+            self._talk.start()
 
     def __enter__(self) -> Parser:
         return self
@@ -120,41 +156,76 @@ class Parser:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether a portion should be taken before another is given."""
-        return len(self._portions) > (0 if self._child is None else _AHEAD)
+        """Tell whether a group should be taken before another is given."""
+        return len(self._groups) > (0 if self._child is None else 1)
 
     def give(self, sources: Sequence[Source]) -> None:
-        """Take a portion of files to be parsed."""
-        away = 0  # so many of them, from the first on, are parsed by the other process
-        if sources and self._child is not None and not self._is_starting:
-            away = len(sources) - len(sources) // _PARTS
-            try:
-                _send(self._child, sources[:away])
-            except _BROKEN:
-                self._end()
-        # While the process starts, the first portion is parsed here.
-        self._is_starting = False
-        self._portions.append((sources, away))
+        """Take a group of files to be parsed."""
+        starts = range(0, len(sources), _PORTION)
+        group = [_Portion(sources[start : start + _PORTION]) for start in starts]
+        self._groups.append(group)
+        for portion in group:
+            self._given.put(portion)
 
     def take(self) -> tuple[Entry, ...]:
-        """Return the portion that was given first of those that weren't taken."""
-        sources, away = self._portions.popleft()
-        rest = parse(sources[away:])
-        return (*self._parsed_apart(sources[:away]), *rest) if away else rest
+        """Return the group that was given first of those that weren't taken."""
+        group = self._groups.popleft()
+        for portion in reversed(group):
+            if portion.claimed():
+                portion.entries = parse(portion.sources)
+        return tuple(entry for portion in group for entry in self._entries(portion))
 
-    def _parsed_apart(self, sources: Sequence[Source]) -> tuple[Entry, ...]:
-        if self._child is not None:
-            try:
-                return _received(self._child)
-            except _BROKEN:
-                self._end()
-        return parse(sources)
+    def _entries(self, portion: _Portion) -> tuple[Entry, ...]:
+        if portion.entries is not None:
+            return portion.entries
+        if not portion.settled.wait(_PATIENCE_SECONDS):
+            self._end()  # who is waited for neither takes nor gives
+        try:
+            return _unpacked(portion.answer)
+        except _BROKEN:
+            self._end()
+            return parse(portion.sources)
+
+    def _talk_to(self, child: subprocess.Popen[bytes]) -> None:
+        """Send the other process what nobody has claimed, a little ahead of what comes back."""
+        sent: deque[_Portion] = deque()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            _receive(child.stdout)  # it has begun
+            while True:
+                while len(sent) < _AHEAD and (sent == deque() or not self._given.empty()):
+                    portion = self._given.get()
+                    if portion is None:
+                        return
+                    if portion.claimed():
+                        sent.append(portion)
+                        _send(child.stdin, pickle.dumps(portion.sources, pickle.HIGHEST_PROTOCOL))
+                sent[0].answer = _receive(child.stdout)
+                sent.popleft().settled.set()
+        except _BROKEN:
+            return  # what wasn't claimed is parsed here
+        finally:
+            for portion in sent:
+                portion.settled.set()
 
     def _end(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-            child.communicate()
+            self._given.put(None)
+            self._talk.join()
+            with contextlib.suppress(*_BROKEN):
+                child.communicate()
+
+
+def _unpacked(answer: bytes | None) -> tuple[Entry, ...]:
+    if answer is None:
+        raise EOFError
+    found = pickle.loads(answer)  # noqa: S301 - of our own process
+    if not isinstance(found, tuple):
+        raise EOFError
+    return found
 
 
 def _start() -> subprocess.Popen[bytes] | None:
@@ -181,32 +252,28 @@ def _no_window() -> int:
     return 0
 
 
-def _send(child: subprocess.Popen[bytes], sources: Sequence[Source]) -> None:
-    assert child.stdin is not None
-    with _in_time(child):
-        pickle.dump(sources, child.stdin, pickle.HIGHEST_PROTOCOL)
-        child.stdin.flush()
+def _send(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(len(data).to_bytes(_LENGTH, "big") + data)
+    pipe.flush()
 
 
-def _received(child: subprocess.Popen[bytes]) -> tuple[Entry, ...]:
-    assert child.stdout is not None
-    with _in_time(child):
-        found = pickle.load(child.stdout)  # noqa: S301 - of our own process
-    if not isinstance(found, tuple):
+def _receive(pipe: IO[bytes]) -> bytes:
+    """Return what was sent as one piece.
+
+    Raises:
+        EOFError: the other side has ended, or says something else.
+    """
+    size = int.from_bytes(_exactly(pipe, _LENGTH), "big")
+    if size > _LARGEST:
         raise EOFError
-    return found
+    return _exactly(pipe, size)
 
 
-@contextlib.contextmanager
-def _in_time(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill a process that neither takes nor gives for long: who waits for a pipe goes on."""
-    giving_up = threading.Timer(_PATIENCE_SECONDS, child.kill)
-    giving_up.daemon = True
-    giving_up.start()
-    try:
-        yield
-    finally:
-        giving_up.cancel()
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
 
 
 # ---- within that process ---------------------------------------------------------------------
@@ -220,23 +287,24 @@ def serve() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for whoever started us
     sys.setswitchinterval(_TURN_SECONDS)  # a pipe takes little at once, and is to be emptied soon
-    waiting: queue.SimpleQueue[Sequence[Source]] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     done: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    done.put(b"")  # we have begun
 
     def read() -> None:
         with contextlib.suppress(*_BROKEN):
             while True:
-                waiting.put(pickle.load(sys.stdin.buffer))  # noqa: S301 - of our own process
+                waiting.put(_receive(sys.stdin.buffer))
         os._exit(0)
 
     def write() -> None:
         with contextlib.suppress(*_BROKEN):
             while True:
-                sys.stdout.buffer.write(done.get())
-                sys.stdout.buffer.flush()
+                _send(sys.stdout.buffer, done.get())
         os._exit(0)
 
     for work in (read, write):
         threading.Thread(target=work, daemon=True).start()
     while True:
-        done.put(pickle.dumps(parse(waiting.get()), pickle.HIGHEST_PROTOCOL))
+        sources = pickle.loads(waiting.get())  # noqa: S301 - of the process that started us
+        done.put(pickle.dumps(parse(sources), pickle.HIGHEST_PROTOCOL))

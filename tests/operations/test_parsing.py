@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,14 +79,58 @@ def parsed(portions: Sequence[Sequence[Source]], *, apart: bool) -> list[object]
     return found
 
 
+def wait(parser: Parser) -> None:
+    """Let the other process parse all that was given."""
+    for portion in (portion for group in parser._groups for portion in group):
+        assert portion.settled.wait(30)
+
+
 HERE = [parsing.parse(portion) for portion in PORTIONS]
 
 
-def test_a_process_of_its_own_gives_back_the_same_in_the_same_order(started: Started) -> None:
-    assert parsed(PORTIONS, apart=True) == HERE
+def test_a_process_of_its_own_gives_back_the_same_in_the_same_order(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "_PORTION", 2)
+    with Parser(apart=True) as parser:
+        for portion in PORTIONS:
+            parser.give(portion)
+        wait(parser)
+        with monkeypatch.context() as context:
+            context.setattr(parsing, "parse", None)  # nothing is left to do here
+            assert [parser.take() for _ in PORTIONS] == HERE
     (process,) = started.all
     assert process.returncode is not None
     assert not any(pipe and not pipe.closed for pipe in (process.stdin, process.stdout))
+
+
+def test_until_it_has_begun_nobody_waits_for_it(started: Started) -> None:
+    with Parser(apart=True) as parser:
+        os.kill(started.all[0].pid, signal.SIGSTOP)
+        parser.give(PORTIONS[0])
+        assert parser.take() == HERE[0]
+    assert started.all[0].returncode is not None
+
+
+def test_a_group_is_parsed_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "_PORTION", 1)
+    real = parsing.parse
+    here: list[str] = []
+
+    def slow(sources: Sequence[Source], ahead: Ahead | None = None) -> Any:
+        here.extend(each.file.path for each in sources)
+        time.sleep(0.05)
+        return real(sources, ahead)
+
+    group = [source(f"Memory/global/note-{n}.md", f"Word {n}.\n") for n in range(20)]
+    with Parser(apart=True) as parser:
+        parser.give(group[:1])
+        wait(parser)
+        parser.give(group)
+        monkeypatch.setattr(parsing, "parse", slow)
+        assert [parser.take(), parser.take()] == [real(group[:1]), real(group)]
+    assert group[-1].file.path in here
+    assert group[0].file.path not in here
 
 
 def test_without_need_there_is_none(started: Started) -> None:
@@ -100,6 +145,9 @@ def test_large_portions_wait_for_nobody_s_pipe(started: Started) -> None:
     assert len(started.all) == 1
 
 
+BEGUN = r"printf '\0\0\0\0\0\0\0\0'"
+
+
 @posix
 @pytest.mark.parametrize(
     "program",
@@ -108,6 +156,13 @@ def test_large_portions_wait_for_nobody_s_pipe(started: Started) -> None:
         pytest.param("exec cat", id="gives back what it gets"),
         pytest.param("head -c 9 >/dev/null; printf '\\200\\005X'", id="ends in the middle"),
         pytest.param("echo Traceback", id="says something else"),
+        pytest.param(f"{BEGUN}; exit 0", id="ends when it has begun"),
+        pytest.param(f"{BEGUN}; exec cat", id="has begun and gives back what it gets"),
+        pytest.param(f"{BEGUN}; head -c 9 >/dev/null; {BEGUN}", id="answers with nothing"),
+        pytest.param(
+            f"{BEGUN}; head -c 9 >/dev/null; printf '\\0\\0\\0\\0\\0\\0\\0\\7\\200\\005X'",
+            id="answers by half",
+        ),
     ],
 )
 def test_where_the_process_fails_documents_are_parsed_here(
@@ -134,6 +189,7 @@ def test_where_it_is_killed_on_the_way_the_rest_is_parsed_here(started: Started)
     with Parser(apart=True) as parser:
         for portion in PORTIONS[:3]:
             parser.give(portion)
+        wait(parser)
         found += [parser.take(), parser.take()]
         started.all[0].kill()
         started.all[0].wait()
@@ -144,18 +200,23 @@ def test_where_it_is_killed_on_the_way_the_rest_is_parsed_here(started: Started)
 
 
 @posix
+@pytest.mark.parametrize("claims", [0, 1])
 def test_where_it_takes_nothing_and_gives_nothing_documents_are_parsed_here(
-    started: Started, monkeypatch: pytest.MonkeyPatch
+    claims: int, started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "---\nname: long\n---\n\n" + "Many words. " * 8_000  # more than a pipe takes
     portions = [[source(f"Memory/global/{n}-{m}.md", text) for m in range(9)] for n in range(3)]
     monkeypatch.setattr(parsing, "_PATIENCE_SECONDS", 0.1)
     with Parser(apart=True) as parser:
+        for portion in PORTIONS[:claims]:
+            parser.give(portion)
+        wait(parser)
         started.all[0].send_signal(signal.SIGSTOP)
         for portion in portions:
             parser.give(portion)
-        found = [parser.take() for _ in portions]
-    assert found == [parsing.parse(portion) for portion in portions]
+        time.sleep(0.1 * claims)  # until the first of them is on its way
+        found = [parser.take() for _ in (*PORTIONS[:claims], *portions)]
+    assert found == [*HERE[:claims], *map(parsing.parse, portions)]
     assert started.all[0].returncode is not None
 
 
@@ -186,7 +247,7 @@ def test_a_large_vault_fills_its_index_with_the_same(
     here = contents(vault.database)
     times = ("meta", "files")
     assert not started.all
-    monkeypatch.setattr(parsing, "LEAST_APART", 50)
+    monkeypatch.setattr(parsing, "pays_apart", lambda documents: documents >= 50)
     sync.rebuild(vault)
     assert started.all
     there = contents(vault.database)
@@ -194,11 +255,21 @@ def test_a_large_vault_fills_its_index_with_the_same(
         assert table in times or there[table] == here[table], table
 
 
+@pytest.mark.parametrize(("processors", "documents", "pays"), [(2, 50, 1), (2, 49, 0), (1, 50, 0)])
+def test_few_documents_or_one_processor_need_no_second_process(
+    processors: int, documents: int, pays: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "LEAST_APART", 50)
+    monkeypatch.setattr(parsing, "_processors", lambda: processors)
+    assert parsing.pays_apart(documents) == bool(pays)
+
+
 def test_a_filling_that_is_stopped_ends_its_process(
     vault: Vault, machine: Machine, started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "_BATCH", 4)
-    monkeypatch.setattr(parsing, "LEAST_APART", 50)
+    monkeypatch.setattr(intake, "_LARGEST_BATCH", 16)
+    monkeypatch.setattr(parsing, "pays_apart", lambda documents: documents >= 50)
     notes(machine, 60)
     take = Parser.take
 
