@@ -40,7 +40,7 @@ def locate(folder: Path) -> Repository | None:
     """Return the repository of a folder, or nothing when the folder is not there."""
     try:
         here = Path(os.path.realpath(folder))
-        if not os.path.isdir(here):  # noqa: PTH112 - Path.is_dir raises where this says no
+        if not os.path.isdir(here):
             return None
     except ValueError:  # a NUL in the path
         return None
@@ -91,8 +91,8 @@ def _linked(top: Path, mark: Path) -> Repository:
 def _is_git_dir(path: Path) -> bool:
     return (
         os.path.lexists(path / "HEAD")
-        and os.path.isdir(path / "objects")  # noqa: PTH112 - see locate
-        and os.path.isdir(path / "refs")  # noqa: PTH112
+        and os.path.isdir(path / "objects")
+        and os.path.isdir(path / "refs")
     )
 
 
@@ -223,7 +223,7 @@ def _in_store(store: Path, name: str) -> bool:
     if os.path.lexists(store / name[:2] / name[2:]):
         return True
     packs = store / "pack"
-    if not os.path.isdir(packs):  # noqa: PTH112 - see locate
+    if not os.path.isdir(packs):
         return False
     return any(_in_pack(path, bytes.fromhex(name)) for path in packs.glob("pack-*.idx"))
 
