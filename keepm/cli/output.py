@@ -70,7 +70,8 @@ def failure(error: KeepMError, *, as_json: bool) -> int:
     for key, value in error.details.items():
         if key == "candidates" and isinstance(value, list):
             for each in value:
-                say(f"  - {each}")
+                handle = each.values() if isinstance(each, dict) else [each]
+                say(f"  - {'  '.join(map(str, handle))}")
     if isinstance(error, RejectedBefore):
         say(f"  {error.details['when']}  {error.details['why'] or 'no reason on file'}")
     say(f"  → {hint}")

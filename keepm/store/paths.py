@@ -112,6 +112,13 @@ def is_portable(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None or _flaw(name) is None
 
 
+def fits(path: str) -> bool:
+    """Tell whether `locate` accepts a path's length and depth."""
+    if path.count("/") >= _DEPTH:
+        return False
+    return len(path) * 4 <= _PATH_BYTES or len(path.encode("utf-8", "surrogatepass")) <= _PATH_BYTES
+
+
 @functools.lru_cache(maxsize=4096)
 def _components(path: str) -> tuple[str, ...]:
     """Part a path and judge each part: what the text alone can tell."""

@@ -14,7 +14,7 @@ from keepm.errors import InvalidIdentifier, LimitExceeded, NotFound, RootUnavail
 from keepm.model import copies, layout
 from keepm.store import marks
 from keepm.store.disk import failed, reporting
-from keepm.store.paths import is_portable
+from keepm.store.paths import fits, is_portable
 from keepm.store.root import Root
 
 _STRETCH = 64  # entries
@@ -37,7 +37,7 @@ class Skipped:
     """Something that looks like a document and can't be served.
 
     Reasons: `symlink` (or a junction), `folder` (named like a note), `not_a_file` (a pipe, a
-    device), `name` (no path of ours can name it), `unreadable` (a folder that denies access; what
+    device), `name` (no path of ours can name it, or it lies too deep), `unreadable` (a folder that denies access; what
     lies in it is unknown, not gone), `evicted` (a sync program keeps its bytes elsewhere).
     """
 
@@ -212,9 +212,9 @@ def _folder(
     except OSError as error:
         if error.errno in _WENT:
             return  # while we walked
-        if error.errno not in _DENIED:
+        if error.errno not in (*_DENIED, errno.ENAMETOOLONG):
             raise failed(folder, error) from error
-        skipped.append(Skipped(folder, "unreadable"))
+        skipped.append(Skipped(folder, "unreadable" if error.errno in _DENIED else "name"))
     if skipped:
         # A placeholder says nothing when its file has just come back beside it.
         here = {path for part in met for path, *_ in (*part.known, *part.files)}
@@ -263,7 +263,7 @@ def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped 
     is_note = name[-3:].lower() == ".md"
     if not is_note and kind not in (stat.S_IFDIR, stat.S_IFLNK):
         return None
-    if not is_portable(name):
+    if not is_portable(name) or not fits(path):
         return Skipped(path.encode("utf-8", "replace").decode("utf-8"), "name")
     if kind == stat.S_IFREG:
         return _state(path, seen)

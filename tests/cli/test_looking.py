@@ -87,6 +87,18 @@ def test_what_is_not_there_is_told_with_a_command_not_a_tool(
     assert "memory_" not in error["hint"]
 
 
+def test_notes_that_share_a_name_are_told_apart_in_words(
+    vault: Vault, keepm: CommandLine, broken: Path
+) -> None:
+    for id_ in ("one", "two"):
+        broken.with_name(f"{id_}.md").write_text(f"---\nid: {id_}\nname: twin\n---\nwords\n")
+
+    code, _ = keepm.run("read", "twin")
+
+    assert code == 2
+    assert "  - one  twin  global\n" in keepm.said
+
+
 def test_an_empty_search_says_why_on_stderr(vault: Vault, keepm: CommandLine) -> None:
     note(vault, "sound")
 

@@ -163,6 +163,26 @@ def test_whatever_is_walked_can_be_read(real: Root) -> None:
         assert data.decode() == each.path.rsplit("/", 1)[1]
 
 
+def test_what_lies_deeper_than_a_path_may_say_is_skipped(real: Root) -> None:
+    deepest = "Memory/global" + "/d" * 61
+    for folder in (deepest, f"{deepest}/d"):
+        (real.paths.root / folder).mkdir(parents=True)
+        (real.paths.root / folder / "x.md").write_text("x")
+    long = "Memory/global" + f"/{'l' * 250}" * 12
+    place = real.paths.root
+    for part in long.split("/"):  # longer than the system takes in one call
+        place.joinpath(part).mkdir(exist_ok=True)
+        if len(os.fspath(place / part)) < 3400:
+            place = place / part
+
+    files, skipped = walked(real)
+
+    assert files == [f"{deepest}/x.md"]
+    assert reader.read(real, files[0], limit=9) == b"x"
+    assert set(skipped.values()) == {"name"}
+    assert f"{deepest}/d" in skipped or f"{deepest}/d/x.md" in skipped
+
+
 def test_a_missing_vault_is_not_an_empty_one(real: Root, tmp_path: Path) -> None:
     gone = Root(VaultPaths(tmp_path / "unmounted"), real.disk, real.writer_id)
 
