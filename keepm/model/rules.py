@@ -24,7 +24,7 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
      "Rename the folder so that it doesn't end in .md."),
     ("KM003", "not_a_file", _W, "a pipe, a device or another thing that is no regular file",
      "Take it out of the vault."),
-    ("KM004", "unusable_name", _W, "a name or a depth that other systems can't store; it isn't read",
+    ("KM004", "unusable_name", _W, "a name or depth that other systems can't store; it isn't read",
      "Rename it: no reserved word, no trailing dot or blank, none of <>:\"|?*. Or move it up."),
     ("KM005", "unreadable", _E, "a file or folder can't be opened; what lies in it is unknown",
      "Give yourself access to it again."),

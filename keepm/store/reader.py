@@ -37,8 +37,9 @@ class Skipped:
     """Something that looks like a document and can't be served.
 
     Reasons: `symlink` (or a junction), `folder` (named like a note), `not_a_file` (a pipe, a
-    device), `name` (no path of ours can name it, or it lies too deep), `unreadable` (a folder that denies access; what
-    lies in it is unknown, not gone), `evicted` (a sync program keeps its bytes elsewhere).
+    device), `name` (no path of ours can name it, or it lies too deep), `unreadable` (a folder
+    that denies access; what lies in it is unknown, not gone), `evicted` (a sync program keeps its
+    bytes elsewhere).
     """
 
     path: str
