@@ -66,7 +66,8 @@ class Term:
 
     A note holds it if it holds one of `wholes` or all `parts`. `prefixes` pairs the beginning of
     a word with the term that it would be as a complete word (empty: the beginning alone counts).
-    `beside` are the pairs that share a character with this one in a run without blanks.
+    `beside` are the pairs that share a character with this one in a run without blanks. `near`
+    are terms of other words for it, which count less.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Term:
     parts: tuple[str, ...]
     prefixes: tuple[tuple[str, str], ...] = ()
     beside: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> tuple[str, ...]:

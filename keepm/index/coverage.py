@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
+from typing import Final
 
 from keepm.index.analysis import Term
+
+WORTH_OF_NEAR: Final = 0.5
+"""What another word for a term counts, of what the term itself does."""
 
 
 def weights(terms: Sequence[Term], frequencies: Mapping[str, int], notes: int) -> dict[str, float]:
@@ -33,7 +37,7 @@ class Coverage:
 
     def __init__(self, terms: Sequence[Term], weights: Mapping[str, float]) -> None:
         self._asked = [
-            (sum(weights[token] for token in of) / len(of), of, term.wholes, _beginning(term))
+            (sum(weights[token] for token in of) / len(of), of, term, _beginning(term))
             for term in terms
             for of in (term.parts or term.wholes,)
         ]
@@ -44,13 +48,15 @@ class Coverage:
         if not self._whole:
             return 1.0
         covered = 0.0
-        for weight, of, wholes, beginning in self._asked:
-            if not present.isdisjoint(wholes) or (
+        for weight, of, term, beginning in self._asked:
+            if not present.isdisjoint(term.wholes) or (
                 beginning and any(token.startswith(beginning) for token in present)
             ):
                 covered += weight
             elif not present.isdisjoint(of):
                 covered += weight * sum(part in present for part in of) / len(of)
+            elif not present.isdisjoint(term.near):
+                covered += weight * WORTH_OF_NEAR
         return covered / self._whole
 
 

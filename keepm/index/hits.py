@@ -19,6 +19,7 @@ SNIPPET_CHARACTERS: Final = 300
 
 EXACT = "exact"
 LEXICAL = "lexical"
+SYNONYMS = "synonyms"
 CHARACTERS = "characters"
 
 

@@ -45,6 +45,7 @@ class Phrase:
     rarity: float  # what holding it counts, as `coverage` has it
     holders: int  # how many notes in sight hold it, whatever their status
     required: bool  # a note is found by it; by others it is only ranked
+    worth: float = 1.0  # what finding it counts; less than one where it is another word
 
     @property
     def match(self) -> str:
@@ -57,11 +58,13 @@ class Phrase:
 
 
 class Scored(NamedTuple):
-    """A note's place: its score by words and coverage, and the share of the query it holds."""
+    """A note's place: its score by words and coverage, and the share of the query it holds, in
+    the query's own words and in other words too."""
 
     number: int
     score: float
     share: float
+    wider: float
 
 
 class Ranking:
@@ -79,10 +82,22 @@ class Ranking:
         self._connection = connection
         self._phrases = phrases
         self._asked = asked
+        self._held = asked
         self._extent = extent
         self._without: Set[int] = frozenset()
         self._found: Set[int] = frozenset()
         self._lists: dict[Phrase, Set[int]] = {}
+
+    def also(self, phrases: Sequence[Phrase], asked: Coverage) -> Ranking:
+        """Return the ranking that looks for other words too, which `asked` takes for the query's.
+
+        The share of the query that a note is said to hold stays the one by its own words.
+        """
+        found = Ranking(
+            self._connection, (*self._phrases, *phrases), asked, self._extent, self.ranges
+        )
+        found._held = self._held
+        return found
 
     def found(self, *, without: Set[int]) -> Set[int]:
         """Return the notes in the ranges that hold a required phrase, `without` some."""
@@ -207,12 +222,12 @@ class Ranking:
         sought = [
             (
                 phrase.text,
-                _inverse_frequency(phrase.holders, self._extent.notes),
+                phrase.worth * _inverse_frequency(phrase.holders, self._extent.notes),
                 f" {phrase.text}" if phrase.begins else f" {phrase.text} ",
             )
             for phrase in self._phrases
         ]
-        shares: dict[tuple[str, ...], float] = {}
+        shares: dict[tuple[str, ...], tuple[float, float]] = {}
         found: list[Scored] = []
         for number, *fields in self._connection.execute(_TEXTS, (json.dumps(list(numbers)),)):
             name, aliases, tags, description, _, _ = fields
@@ -237,10 +252,12 @@ class Ranking:
                             + _DESCRIPTION * f" {description} ".count(written)
                         )
                     score += rarity * often * (_K1 + 1) / (often + dampened)
-            share = shares.get(held)
-            if share is None:
-                share = shares[held] = self._asked.share(set(held))
-            found.append(Scored(number, score * (_UNCOVERED + share), share))
+            both = shares.get(held)
+            if both is None:
+                present = set(held)
+                both = shares[held] = self._held.share(present), self._asked.share(present)
+            share, wider = both
+            found.append(Scored(number, score * (_UNCOVERED + wider), share, wider))
         found.sort(key=lambda each: -each.score)
         if len({each.score for each in found}) < len(found):
             ordered = self._by_name([each.number for each in found], len(found))

@@ -1,9 +1,9 @@
 """Search: any string in, the notes that answer it out, always in the same order.
 
 Two bands: a query that is a note's id, name or alias puts that note first; all others are
-ordered by BM25, the best of them by how much of the query they hold as well. Among them are notes
-that share only characters with it, where words find little of a Chinese question. Other projects'
-notes, withheld notes, proposals and handoffs are never seen.
+ordered by BM25, the best of them by how much of the query they hold as well. Where words find
+little, among them are notes that say it in other words, and such as share only characters with a
+Chinese question. Other projects' notes, withheld notes, proposals and handoffs are never seen.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from keepm.index import characters, compounds, coverage, hits, rows, spelling, stretches
+from keepm.index import characters, compounds, coverage, hits, rows, spelling, stretches, synonyms
 from keepm.index import frequencies as index_frequencies
 from keepm.index.analysis import Term, query_terms
 from keepm.index.connection import kept
@@ -35,6 +35,7 @@ _MOST_SOUGHT = 64  # of them, the rarest
 _LEAD_ROWS = 4000
 _MOST_COMPLETING = 1000  # rows of frequencies that tell how common a beginning is
 _LOOKED_AT = 20  # so many of the best by BM25 are looked at for how much of the query they hold
+_LEAST_IN_OTHERS = WEAK_COVERAGE * coverage.WORTH_OF_NEAR
 _LITTLE = 3  # fewer hits than this call for help with the spelling
 
 
@@ -87,26 +88,38 @@ def search(db: Database, query: Query) -> SearchResult:
         terms = _completing(terms, frequencies)
         beginnings = _beginnings(connection, terms, query.visibility)
         weights = coverage.weights(terms, frequencies, searched)
+        phrases = _phrases(frequencies, beginnings, searched)
         ranking = Ranking(
             connection,
-            _phrases(frequencies, beginnings, searched),
+            phrases,
             coverage.Coverage(terms, weights),
             index_frequencies.extent(connection, query.visibility),
             stretches.ranges(connection, query.visibility),
         )
-        unfit = _unfit(connection, query, ranking.ranges, condition, values)
-        others = ranking.found(without=unfit.union(exact))
+        without = _unfit(connection, query, ranking.ranges, condition, values).union(exact)
+        lexical = found = ranking.found(without=without)
         wanted = query.offset + query.limit - len(exact)
         best = ranking.best(wanted)
         most = max((each.share for each in best[:_LOOKED_AT]), default=0.0)
-        little = not exact and bool(others) and most < WEAK_COVERAGE
+        little = not exact and most < WEAK_COVERAGE
         bands = dict.fromkeys(exact, hits.EXACT)
-        total = len(exact) + len(others)
-        if little and searched <= characters.MOST_NOTES and (asked := characters.asked(text)):
-            alike = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
-            best = _beside(ranking.best(wanted + len(alike)), alike, ranking)
-            bands |= dict.fromkeys(alike.keys() - others, hits.CHARACTERS)
-            total += len(alike.keys() - others)
+        if little and (wider := synonyms.widened(terms)) != terms:
+            others = _near(connection, wider, phrases, searched, query.visibility)
+            also = ranking.also(others, coverage.Coverage(wider, weights))
+            more = also.found(without=without)
+            alike = also.best(wanted)
+            # Where no note holds a word of the query, one has to say half of it in other words.
+            if lexical or max((each.wider for each in alike), default=0.0) >= _LEAST_IN_OTHERS:
+                ranking, found, best = also, more, alike
+                weights |= {phrase.text: phrase.rarity for phrase in others}
+                bands |= dict.fromkeys(found - lexical, hits.SYNONYMS)
+        asked = characters.asked(text) if little and lexical else ""
+        if asked and searched <= characters.MOST_NOTES:
+            sharing = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
+            best = _beside(ranking.best(wanted + len(sharing)), sharing, ranking)
+            bands |= dict.fromkeys(sharing.keys() - found, hits.CHARACTERS)
+            found = found | sharing.keys()
+        total = len(exact) + len(found)
         by_handle = {each.number: each for each in ranking.scored(exact)}
         ranked = [*(by_handle[number] for number in exact), *best]
         top = max((each.score for each in (*by_handle.values(), *best[:1])), default=0.0)
@@ -247,6 +260,32 @@ def _phrases(
         rarity = coverage.rarity(count, searched)
         required = not found or not seen or rows_sum <= _LEAD_ROWS
         found.append(Phrase(text, begins, completed, rarity, count, required))
+    return tuple(found)
+
+
+def _near(
+    connection: sqlite3.Connection,
+    terms: Sequence[Term],
+    own: Sequence[Phrase],
+    searched: int,
+    visibility: Visibility,
+) -> tuple[Phrase, ...]:
+    """Return what is looked for of other words for the terms, behind their own: the rarest first.
+
+    They are required as long as not too many notes hold them and the terms' own together.
+    """
+    others = {token for term in terms for token in term.near}
+    known = index_frequencies.of(connection, others, visibility)
+    worth = coverage.WORTH_OF_NEAR
+    rows_sum = sum(phrase.holders for phrase in own)
+    found: list[Phrase] = []
+    for seen, word in sorted((seen, word) for word, seen in known.items())[
+        : _MOST_SOUGHT - len(own)
+    ]:
+        rows_sum += seen
+        rarity = worth * coverage.rarity(seen, searched)
+        required = rows_sum <= _LEAD_ROWS or not (own or found)
+        found.append(Phrase(word, False, (word,), rarity, seen, required, worth))
     return tuple(found)
 
 

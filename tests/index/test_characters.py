@@ -16,7 +16,7 @@ from tests.index.conftest import Fill
 note = functools.partial(building.note, language=Language.ZH)
 
 OWN = Visibility("widgets")
-ASKED = "一笔钱给买家退回了两遍，后来怎样杜绝？"  # in other words than the note's
+ASKED = "一笔钱给买家退回了两趟，后来怎样杜绝？"  # in other words than the note's
 REFUND = "客服连点后，同一订单退了两次款，渠道侧也退。"
 FILLER = tuple(
     note(f"n{n}", f"买家可以在第{n}页看见自己的记录，别的都与此无关。", scope=WIDGETS)
@@ -36,7 +36,7 @@ def test_a_question_in_other_words_finds_its_note_by_single_characters(filled: F
 
 
 def test_where_words_find_an_answer_characters_add_nothing(filled: Fill) -> None:
-    db = filled(note("重复退款", REFUND, scope=WIDGETS), note("钱", "退还两遍", scope=WIDGETS))
+    db = filled(note("重复退款", REFUND, scope=WIDGETS), note("钱", "退还两趟", scope=WIDGETS))
 
     found = search(db, Query("同一订单退了两次款？", OWN))
 
@@ -125,7 +125,7 @@ def test_a_large_vault_is_not_looked_through(filled: Fill, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (ASKED, "一笔钱给买家退回两遍后来杜绝"),
+        (ASKED, "一笔钱给买家退回两趟后来杜绝"),
         ("什么是退款，请问怎么申请退款？", "是退款申请"),
         ("退款办理", ""),
         ("How are refunds paid?", ""),
