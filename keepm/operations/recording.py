@@ -30,7 +30,8 @@ OPERATION = "external-edit"
 SURFACE = "edit"
 _NO_FILE = ("ELOOP", "EISDIR", "EINVAL", "ENXIO")  # a link, a folder, a pipe: no version
 _AT_ONCE = 50  # how many are recorded in one hold of the lock
-_TO_TRASH = frozenset({"delete", "inbox_prune"})
+TO_TRASH = frozenset({"delete", "inbox_prune"})
+"""Operations that put into the trash whatever version they leave."""
 _KINDS = {
     **dict.fromkeys(("propose", "inbox_update", "reject"), "proposal"),
     **dict.fromkeys(("handoff_create", "handoff_update", "handoff_complete"), "handoff"),
@@ -216,7 +217,7 @@ def _belongs_elsewhere(last: VersionRow, place: layout.Place) -> bool:
     """Tell whether the last event of a version left it in another place than this."""
     if last.operation == "undo":
         return False  # it may reach over several
-    if last.scope != place.scope.key or last.operation in _TO_TRASH:
+    if last.scope != place.scope.key or last.operation in TO_TRASH:
         return True
     return _KINDS.get(last.operation, kind_of(place)) != kind_of(place)
 
@@ -225,7 +226,7 @@ def _is_trashed(vault: Vault, last: VersionRow | None, path: str) -> bool:
     """Tell whether the last event of a version took the file from this path to the trash."""
     if last is None:
         return False
-    if last.operation in _TO_TRASH:
+    if last.operation in TO_TRASH:
         return True  # also when gc has emptied the trash since
     stamp = last.time.replace("-", "").replace(":", "")
     trashed = layout.trash_path(path, stamp=stamp, transaction_id=last.transaction_id)

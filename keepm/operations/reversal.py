@@ -23,6 +23,7 @@ from keepm.model.proposal import Proposal, ProposalStatus
 from keepm.model.scope import Scope
 from keepm.operations import drafting, withheld
 from keepm.operations.mutation import Desk
+from keepm.operations.recording import TO_TRASH
 from keepm.store import history, ledger, reader, trash
 from keepm.store.changes import Change, Create, Move, Replace
 from keepm.store.event import Digests, LedgerEvent
@@ -112,7 +113,7 @@ class Bench:
         if sheet is None:
             sheet = self._standing(event, new)
             data = self._kept(event, old)
-            if self._took_out(event, data):
+            if self._took_out(event, old):
                 sheet.trashed, sheet.laid = True, data
             else:
                 sheet.path = _home(self, sheet, data)
@@ -121,6 +122,10 @@ class Bench:
             sheet.data = self._kept(event, old)
 
     def _make(self, event: LedgerEvent, digest: str) -> None:
+        for sheet in self.sheets:
+            if sheet.trashed and sheet.digest == digest:
+                sheet.trashed = False  # a later event of these had made it again
+                return
         data = self._kept(event, digest)
         scope = Scope.from_key(event.scope)
         shelf = {"proposal": Shelf.PROPOSAL, "handoff": Shelf.HANDOFF}.get(
@@ -162,17 +167,33 @@ class Bench:
                     return sheet
         return None
 
-    def _took_out(self, event: LedgerEvent, data: bytes) -> bool:
-        """Tell whether an undo took this version out of the trash, changing it on the way."""
-        return any(self._laid_down(each, data) for each in self._undone(event))
+    def _took_out(self, event: LedgerEvent, digest: str) -> bool:
+        """Tell whether an undo found this version in the trash."""
+        for each in self._undone(event):  # the newest that left this version says where
+            for change in each.changes:
+                if change.after == digest:
+                    return self._laid_down(each, change)
+        return False
 
-    def _laid_down(self, event: LedgerEvent, data: bytes) -> bool:
-        """Tell whether an event put this version into the trash, changing it on the way."""
+    def _laid_down(self, event: LedgerEvent, change: Digests) -> bool:
+        """Tell whether an event left what it made of a file in the trash."""
+        digest = change.after
+        if digest is None:
+            return False
+        if event.operation in TO_TRASH:
+            return True
         if event.extra.get("loser_action") == "delete":
             # Any place will do: only the id is asked for.
             path = layout.memory_path(Scope.from_key(event.scope), "loser")
-            return documents.read(path, data).content.id == event.extra.get("loser_id")
-        return any(self._took_out(each, data) for each in self._undone(event))
+            document = documents.read(path, self._kept(event, digest))
+            return document.content.id == event.extra.get("loser_id")
+        if change.before == digest:
+            return "undoes" in event.extra and not self._took_out(event, digest)
+        return any(
+            back.before == digest and self._took_out(each, digest)
+            for each in self._undone(event)
+            for back in each.changes
+        )
 
     def _undone(self, event: LedgerEvent) -> Iterator[LedgerEvent]:
         ids = event.extra.get("undoes", "").split()

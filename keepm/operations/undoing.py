@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -134,14 +134,19 @@ def all_events(vault: Vault) -> list[LedgerEvent]:
     return sorted(ledger.read_all(vault.root), key=lambda event: (event.time, event.sequence))
 
 
-def standing(events: Sequence[LedgerEvent]) -> list[LedgerEvent]:
-    """Return the events that no standing undo took back, newest first."""
+def standing(
+    events: Sequence[LedgerEvent], but: Callable[[LedgerEvent], bool] = lambda _: False
+) -> list[LedgerEvent]:
+    """Return the events that no standing undo took back, newest first.
+
+    `but`: undos that don't count, for they are taken back themselves.
+    """
     undone: set[str] = set()
     found: list[LedgerEvent] = []
     for event in reversed(events):
         if event.transaction_id in undone:
             continue
-        if event.operation == OPERATION:
+        if event.operation == OPERATION and not but(event):
             undone.update(event.extra.get("undoes", "").split())
         found.append(event)
     return found
@@ -155,12 +160,12 @@ def _chosen(vault: Vault, request: UndoRequest) -> list[LedgerEvent]:
         message = "give one event or an origin, not both"
         raise InvalidInput(message, problems=[Problem("EVENT", message)])
     events = all_events(vault)
+    if request.by_origin:
+        return _of_origin(vault, events, request)
     alive = standing(events)
-    seen = [event for event in alive if vault.visibility.sees(Scope.from_key(event.scope))]
     if request.event:
         return [_named(vault, events, alive, request.event)]
-    if request.by_origin:
-        return _of_origin(seen, request)
+    seen = [event for event in alive if vault.visibility.sees(Scope.from_key(event.scope))]
     for event in seen:
         if event.operation not in _FINAL and event.operation != OPERATION:
             return [event]
@@ -209,16 +214,22 @@ def find(vault: Vault, events: Iterable[LedgerEvent], text: str) -> LedgerEvent:
     )
 
 
-def _of_origin(seen: Sequence[LedgerEvent], request: UndoRequest) -> list[LedgerEvent]:
+def _of_origin(
+    vault: Vault, events: Sequence[LedgerEvent], request: UndoRequest
+) -> list[LedgerEvent]:
     since = moment(request.since) if request.since else ""
-    found = [
-        event
-        for event in seen
-        if event.operation not in _FINAL
-        and (request.session in (None, event.session))
-        and (request.client in (None, event.client))
-        and event.time >= since
-    ]
+
+    def is_meant(event: LedgerEvent) -> bool:
+        return (
+            event.operation not in _FINAL
+            and request.session in (None, event.session)
+            and request.client in (None, event.client)
+            and event.time >= since
+            and vault.visibility.sees(Scope.from_key(event.scope))
+        )
+
+    # A change whose undo is taken back as well stands again, and has to go too.
+    found = [event for event in standing(events, is_meant) if is_meant(event)]
     if not found:
         raise NotFound("nothing of that origin is there to undo")
     return found

@@ -437,6 +437,80 @@ def test_back_to_a_time_redoes_what_was_undone_since(vault: Vault, machine: Mach
     assert documents(machine) == before
 
 
+def test_back_to_a_time_redoes_nothing_of_what_came_after_it(
+    vault: Vault, machine: Machine
+) -> None:
+    """An edit and its undo, both since then: taking back the undo alone brought the edit back."""
+    memories.create(vault, AGENT, claim())
+    before = documents(machine)
+    machine.clock.forward(days=1)
+    change(vault, body="Twice.\n")
+    undo(vault)
+    made = memories.create(vault, AGENT, claim("another"))
+    memories.update(
+        vault,
+        AGENT,
+        "another",
+        edit(body="More.\n"),
+        WriteProof(made.token, made.document.checksum),
+    )
+    undo(vault)
+    put = machine.root / "Memory/projects/widgets/build-command.md"
+    put.unlink()
+    look(vault)
+    undo(vault)  # made again
+    after = documents(machine)
+
+    done = undo(vault, since="2026-11-30")
+    assert documents(machine) == before
+    with pytest.raises(NotFound):
+        undo(vault, client="tester", since="2026-11-30")
+
+    undo(vault, done.event.transaction_id)
+    assert documents(machine) == after
+    undo(vault, since="2026-11-30")
+    assert documents(machine) == before
+
+
+def delete_after_a_change(vault: Vault) -> None:
+    change(vault, body="Twice.\n")
+    memories.delete(vault, AGENT, "build-command", proof(vault, "build-command"))
+
+
+def undo_and_delete(vault: Vault) -> None:
+    undo(vault)
+    memories.delete(vault, AGENT, "build-command", proof(vault, "build-command"))
+
+
+def undo_twice(vault: Vault) -> None:
+    undo(vault)
+    undo(vault)
+
+
+@pytest.mark.parametrize("since", [delete_after_a_change, undo_and_delete, undo_twice])
+def test_what_went_back_to_a_time_comes_forward_again(
+    vault: Vault, machine: Machine, since: Callable[[Vault], None]
+) -> None:
+    """What an undo took out of the trash and changed lay in the folder of notes afterwards."""
+    memories.create(vault, AGENT, claim())
+    change(vault, body="Once.\n")
+    before = documents(machine)
+    machine.clock.forward(days=1)
+    since(vault)
+    after = documents(machine)
+    assert after == {}
+
+    for _ in range(2):
+        back = undo(vault, since="2026-11-30")
+        assert documents(machine) == before
+        forward = undo(vault, back.event.transaction_id)
+        assert documents(machine) == after
+        undo(vault, forward.event.transaction_id)
+        assert documents(machine) == before
+        undo(vault, back.event.transaction_id)
+        assert documents(machine) == after
+
+
 @pytest.mark.parametrize("since", ["yesterday", "2026-13-01", "12"])
 def test_a_time_that_is_none_is_refused(since: str, vault: Vault) -> None:
     with pytest.raises(InvalidInput):
