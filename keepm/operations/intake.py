@@ -26,8 +26,9 @@ from keepm.operations.vault import Vault
 from keepm.store import history, reader
 from keepm.store.reader import FileState
 
-_BATCH = 200
-_LARGEST_BATCH = 8 * _BATCH
+_FEW = 1500  # files: they are read within the second that an answer waits
+_FIRST_BATCH = 200
+_BATCH = 800
 _LARGEST_BYTES = 8_000_000  # of a batch, whatever the files' number
 _NOT_SERVED = (f"{layout.TRASH}/", f"{layout.RECORDS}/")  # what a change writes beside documents
 
@@ -81,8 +82,9 @@ def batches(
     # A copy is told by the note that it is a copy of, so the notes come first.
     ordered = sorted((s.path for s in unread), key=lambda path: copies.base(path) is not None)
     left = len(ordered)
-    # Some of many notes can be found soon; otherwise fewer transactions write fewer pages twice.
-    size = _LARGEST_BATCH if left <= _LARGEST_BATCH else _BATCH
+    # Some of many notes can be found soon. Otherwise few transactions write few pages twice, but
+    # while one is written the next one's files are parsed.
+    size = _FEW if left <= _FEW else _FIRST_BATCH
     paths = iter(ordered)
     readings: deque[_Reading] = deque()
     with Parser(apart=parsing.pays_apart(len(ordered))) as parser:
@@ -93,7 +95,7 @@ def batches(
                     reading.take(path)
                     if reading.is_large:
                         break
-            size = _LARGEST_BATCH
+            size = _BATCH
             if reading.seen:
                 readings.append(reading)
                 parser.give(reading.sources)

@@ -9,6 +9,7 @@ Whatever becomes of it, the documents are parsed: here, if it can't be started o
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import queue
@@ -30,7 +31,7 @@ from keepm.model.links import WikiLink
 from keepm.model.memory import Memory
 from keepm.store.changes import Change, Delete, Move
 
-LEAST_APART = 500
+LEAST_APART = 800
 """So many documents are worth a process of their own: fewer are read before it has begun."""
 
 _PORTION = 50  # files: at the end of a group one side waits for the other's last one
@@ -286,6 +287,7 @@ def serve() -> None:
     to make room in a pipe.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for whoever started us
+    gc.disable()  # there is none, and many rows would be looked at for it
     sys.setswitchinterval(_TURN_SECONDS)  # a pipe takes little at once, and is to be emptied soon
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     done: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -8,6 +8,7 @@ recorded it are unproven (git calls them racily clean) and are hashed again by t
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -166,11 +167,12 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     with contextlib.closing(read):  # also when the index fails: a process may be parsing
         batches = _noting(read, written)
         if vault.progress.rebuilding:
-            writing.rebuild(vault.database, batches)
+            with _collecting_nothing():
+                writing.rebuild(vault.database, batches)
         else:
             for batch in batches:
                 writing.apply(vault.database, batch)
-    _settle(vault, written)
+    _settle(vault, written, most=2 * len(written) > seen)
     if vault.progress.stopping.is_set() and vault.progress.left:
         return Pass(seen, 0, 0, len(skipped))  # the next start reads the rest
     arrived = {row.checksum for row in written}
@@ -251,14 +253,25 @@ def _noting(batches: Iterable[Batch], written: list[FileRow]) -> Iterator[Batch]
         written.extend(entry.file for entry in batch.entries)
 
 
-def _settle(vault: Vault, written: Sequence[FileRow]) -> None:
-    """Read again what changed while it was on its way into the index.
+@contextlib.contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """Let Python look for no garbage: rows on their way into the index are none, but many."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _settle(vault: Vault, written: Sequence[FileRow], *, most: bool = False) -> None:
+    """Read again what changed while it was on its way into the index; it may be `most` files.
 
     Without this, a writer's newer row could be replaced by the version read before it.
     """
     for _ in range(3):
-        with vault.root.paths.looking_once():
-            late = [row.path for row in written if _moved_on(vault, row)]
+        late = _moved_on(vault, written, most=most)
         if not late:
             return
         batch = intake.read_batch(vault, late, {row.path: row for row in written}, time.time_ns())
@@ -266,9 +279,18 @@ def _settle(vault: Vault, written: Sequence[FileRow]) -> None:
         written = [entry.file for entry in batch.entries]
 
 
-def _moved_on(vault: Vault, row: FileRow) -> bool:
-    state = reader.state(vault.root, row.path)
-    return state is None or (state.size, state.mtime_ns) != (row.size, row.mtime_ns)
+def _moved_on(vault: Vault, rows: Sequence[FileRow], *, most: bool) -> list[str]:
+    """Return the files that aren't as these rows say."""
+    if not most:
+        with vault.root.paths.looking_once():
+            states = [reader.state(vault.root, row.path) for row in rows]
+        pairs = zip(rows, states, strict=True)
+        return [row.path for row, state in pairs if state is None or state[:3] != row[:3]]
+    # A walk tells it sooner than a look at each.
+    stamps = {row[:3] for row in rows}
+    for stretch in reader.stretches(vault.root, expect_memory=True, known=stamps):
+        stamps.difference_update(stretch.known)
+    return sorted(path for path, *_ in stamps)
 
 
 def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:

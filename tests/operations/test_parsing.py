@@ -240,8 +240,9 @@ def notes(machine: Machine, count: int) -> None:
 def test_a_large_vault_fills_its_index_with_the_same(
     vault: Vault, machine: Machine, started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "_BATCH", 4)
-    monkeypatch.setattr(intake, "_LARGEST_BATCH", 16)
+    monkeypatch.setattr(intake, "_FEW", 0)
+    monkeypatch.setattr(intake, "_FIRST_BATCH", 4)
+    monkeypatch.setattr(intake, "_BATCH", 16)
     notes(machine, 60)
     assert sync.reconcile(vault).read == 63
     here = contents(vault.database)
@@ -267,8 +268,9 @@ def test_few_documents_or_one_processor_need_no_second_process(
 def test_a_filling_that_is_stopped_ends_its_process(
     vault: Vault, machine: Machine, started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "_BATCH", 4)
-    monkeypatch.setattr(intake, "_LARGEST_BATCH", 16)
+    monkeypatch.setattr(intake, "_FEW", 0)
+    monkeypatch.setattr(intake, "_FIRST_BATCH", 4)
+    monkeypatch.setattr(intake, "_BATCH", 16)
     monkeypatch.setattr(parsing, "pays_apart", lambda documents: documents >= 50)
     notes(machine, 60)
     take = Parser.take

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
+import sqlite3
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from keepm.errors import IndexUnavailable
 from keepm.index import writing
+from keepm.index.database import Database
+from keepm.model.checksum import Checksum
 from keepm.operations import memories, passes, resyncing, retrieval, status, sync
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
@@ -209,3 +216,53 @@ def test_answers_in_the_making_never_stop_a_pass_over_all_checksums(
         sync.reconcile(vault, deep=True)
 
     assert vault.database.get_meta("last_checksum_scan") is not None
+
+
+@pytest.mark.parametrize("others", [1, 9])
+@pytest.mark.parametrize("filled", [False, True])
+def test_what_changes_on_its_way_into_the_index_is_read_again(
+    others: int, filled: bool, vault: Vault, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if filled:
+        for n in range(others):
+            machine.put(f"{HERE}/other-{n}.md", f"---\nname: other-{n}\n---\n\nElse.\n")
+        look(vault)
+    paths = [machine.put(f"{HERE}/note-{n}.md", text("v1.md")) for n in (1, 2, 3)]
+    real = Database.writing
+    wrote = False
+
+    @contextlib.contextmanager
+    def meddling(database: Database) -> Iterator[sqlite3.Connection]:
+        nonlocal wrote
+        with real(database) as connection:
+            yield connection
+            fresh = not wrote and connection.execute(
+                "SELECT 1 FROM files WHERE path LIKE '%note-%'"
+            )
+            if fresh and fresh.fetchone():
+                wrote = True
+                paths[0].write_bytes(text("v2.md") + b"longer\n")
+                paths[1].unlink()
+
+    monkeypatch.setattr(Database, "writing", meddling)
+    sync.reconcile(vault)
+    assert wrote
+    known = writing.files(vault.database)
+    assert known[f"{HERE}/note-1.md"].checksum == Checksum.of(paths[0].read_bytes()).hex
+    assert f"{HERE}/note-2.md" not in known
+    assert known[f"{HERE}/note-3.md"].checksum == Checksum.of(paths[2].read_bytes()).hex
+
+
+def test_a_filling_that_fails_leaves_pythons_collector_on(
+    vault: Vault, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.put(f"{HERE}/note.md", text("v1.md"))
+
+    def full(*_: object) -> None:
+        assert not gc.isenabled()
+        raise IndexUnavailable("the disk is full")
+
+    monkeypatch.setattr(writing, "rebuild", full)
+    with pytest.raises(IndexUnavailable):
+        sync.reconcile(vault)
+    assert gc.isenabled()
