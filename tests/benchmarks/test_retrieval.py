@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from keepm import config
 from keepm.index.analysis import for_index, query_terms
 from keepm.model import memory
 from keepm.model.memory import Kind, Language
-from tests.benchmarks.retrieval import __main__ as runner
 from tests.benchmarks.retrieval import cards, known_item, measures, report, shelves, systems
 from tests.benchmarks.retrieval.cards import HALVES, TYPES, Corpus, Question
 from tests.benchmarks.retrieval.measures import Answer
@@ -187,61 +185,6 @@ def test_a_remembered_note_is_found_in_a_generated_vault(tmp_path: Path) -> None
     assert known_item.measure(tmp_path, notes=60).at_5 >= known_item.MUST
 
 
-def test_an_outside_data_set_gives_the_same_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    documents = _jsonl(
-        tmp_path / "documents.jsonl",
-        {"id": "d1", "title": "Ferry", "text": "The ferry leaves at nine."},
-        {"id": 2, "text": "渡轮九点开船，周日停航。"},
-        {"id": "long", "text": "Other words. " * 3000 + "The lighthouse is at the end."},
-    )
-    questions = _jsonl(
-        tmp_path / "questions.jsonl",
-        {"question": "when does the ferry leave", "gold": ["d1"]},
-        {"question": "周日有渡轮吗", "gold": [2], "type": "zh"},
-        {"question": "lighthouse", "gold": ["long"], "type": "long"},
-        {"question": "submarine", "gold": []},
-    )
-    table = tmp_path / "table.md"
-
-    code = runner.main(
-        ["--documents", str(documents), "--questions", str(questions), "--markdown", str(table)]
-    )
-
-    assert code == 0
-    printed = capsys.readouterr().out
-    for line in ("documents: all", "documents: zh", "documents: no-answer"):
-        assert line in printed
-    for sort in ("zh", "long"):
-        assert f"| documents: {sort} | 1 | 100 / 100 / 100 |" in table.read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("document", "question"),
-    [
-        ({"id": "a"}, {"question": "x", "gold": []}),
-        ({"id": "a", "text": "x"}, {"question": "x", "gold": ["b"]}),
-        ({"id": "a", "text": "x"}, {"question": "x"}),
-        ({"id": "a", "text": "x"}, {"gold": ["a"]}),
-    ],
-)
-def test_a_line_of_another_shape_is_named(
-    tmp_path: Path, document: dict[str, object], question: dict[str, object]
-) -> None:
-    with pytest.raises(ValueError, match=r"jsonl:1: "):
-        cards.load_outside(
-            _jsonl(tmp_path / "d.jsonl", document), _jsonl(tmp_path / "q.jsonl", question)
-        )
-
-
 def _text(corpus: Corpus, name: str) -> str:
     claim = corpus.cards[name]
     return " ".join((claim.name, *claim.aliases, *claim.tags, claim.description, claim.body))
-
-
-def _jsonl(path: Path, *objects: dict[str, object]) -> Path:
-    path.write_text(
-        "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects), "utf-8"
-    )
-    return path

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from keepm.index import catalog
 from tests.benchmarks import table
-from tests.benchmarks.retrieval import cards, known_item, report, shelves, systems
+from tests.benchmarks.retrieval import cards, known_item, outside, report, shelves, systems
 from tests.benchmarks.retrieval.cards import Corpus
 from tests.benchmarks.retrieval.report import Line, Run
 
@@ -34,7 +34,8 @@ def ask(home: Path, corpus: Corpus, *, negatives: bool) -> Run:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; return 1 when a note was found that must not be, or too few are."""
+    """Run the benchmark; return 1 when a note was found that must not be, or too few are, and 2
+    when files from elsewhere aren't of that shape."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.retrieval", description=__doc__
     )
@@ -47,13 +48,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     if (args.documents is None) != (args.questions is None):
         parser.error("--documents and --questions go together")
+    given: Corpus | None = None
+    if args.documents is not None:
+        try:
+            given = outside.load(args.documents, args.questions)
+        except outside.UnusableError as error:
+            print(*error.args, sep="\n", file=sys.stderr)
+            return 2
     rows: list[Line] = []
     leaked, kept = 0, True
     with tempfile.TemporaryDirectory(prefix="keepm-retrieval-") as folder:
         home = Path(folder)
-        if args.documents is not None:
-            corpus = cards.load_outside(args.documents, args.questions)
-            rows += report.lines(ask(home / "outside", corpus, negatives=False), halves=False)
+        if given is not None:
+            rows += report.lines(ask(home / "outside", given, negatives=False), halves=False)
         else:
             for language in cards.LANGUAGES:
                 found = ask(home / language, cards.load(language), negatives=True)

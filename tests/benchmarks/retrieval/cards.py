@@ -1,4 +1,4 @@
-"""The cards and questions of the corpora, and data sets from elsewhere in the same shapes.
+"""The cards and questions of the corpora.
 
 A corpus is `corpora/<language>.md`, cards parted by `# <name>` lines with their fields below,
 and `corpora/<language>.tsv`: type, question and gold cards (parted by ` | `), parted by tabs.
@@ -7,14 +7,14 @@ and `corpora/<language>.tsv`: type, question and gold cards (parted by ` | `), p
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from keepm.model.memory import GLOBAL, Claim, Kind, Language, Scope
 
-TYPES = ("question", "paraphrase", "keyword", "identifier", "path", "two-step", "no-answer")
+NO_ANSWER = "no-answer"
+TYPES = ("question", "paraphrase", "keyword", "identifier", "path", "two-step", NO_ANSWER)
 """What is asked: as people ask, in some of the card's words; in other words than the card's; by
 its words alone; by an identifier in it; by a file; for something that only two cards together
 tell; for something that no card tells."""
@@ -65,38 +65,6 @@ def load(language: Language) -> Corpus:
     )
 
 
-def load_outside(documents: Path, questions: Path) -> Corpus:
-    """Read a data set from elsewhere, both files with one JSON object a line.
-
-    A document has `id`, `text` and perhaps `title`; a question has `question`, `gold` (a list of
-    document ids, empty where nothing answers it) and perhaps `type`.
-
-    Raises:
-        ValueError: a line isn't of that shape, an id stands twice, or gold names no document.
-    """
-    cards: dict[str, Claim] = {}
-    for number, found in _objects(documents):
-        name = _text(found, "id", documents, number)
-        if name in cards:
-            raise ValueError(f"{documents.name}:{number}: the id {name!r} stands twice")
-        title = found.get("title") or name
-        cards[name] = Claim(
-            name=str(title),
-            description="",
-            kind=Kind.REFERENCE,
-            body=_text(found, "text", documents, number),
-        )
-    asked = []
-    for number, found in _objects(questions):
-        gold = found.get("gold")
-        if not isinstance(gold, list) or not {str(each) for each in gold} <= cards.keys():
-            raise ValueError(f"{questions.name}:{number}: `gold` must list ids of documents")
-        text = _text(found, "question", questions, number)
-        sort = str(found.get("type") or ("all" if gold else "no-answer"))
-        asked.append(Question(text, tuple(str(each) for each in gold), sort))
-    return Corpus(documents.stem, cards, tuple(asked))
-
-
 def _claim(part: str, language: Language) -> Claim:
     head, _, body = part.partition("\n\n")
     name, *lines = head.splitlines()
@@ -117,23 +85,3 @@ def _claim(part: str, language: Language) -> Claim:
 
 def _listed(text: str, mark: str) -> tuple[str, ...]:
     return tuple(text.split(mark)) if text else ()
-
-
-def _objects(path: Path) -> list[tuple[int, dict[str, object]]]:
-    found = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        if line.strip():
-            value = json.loads(line)
-            if not isinstance(value, dict):
-                raise ValueError(f"{path.name}:{number}: one JSON object a line")
-            found.append((number, value))
-    return found
-
-
-def _text(found: dict[str, object], key: str, path: Path, number: int) -> str:
-    value = found.get(key)
-    if isinstance(value, int):
-        value = str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{path.name}:{number}: `{key}` must be text")
-    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.benchmarks.retrieval.cards import HALVES, TYPES, Corpus, Question
+from tests.benchmarks.retrieval.cards import HALVES, NO_ANSWER, TYPES, Corpus, Question
 from tests.benchmarks.retrieval.measures import Answer, Score, System, score
 
 LEGEND = (
@@ -56,7 +56,7 @@ def lines(found: Run, *, halves: bool) -> Iterator[Line]:
         chosen = [n for n, q in enumerate(found.corpus.questions) if half in ("", q.half)]
         for sort in _sorts(found.corpus.questions):
             numbers = [n for n in chosen if found.corpus.questions[n].type == sort]
-            show = _false if sort == "no-answer" else _recall
+            show = _false if sort == NO_ANSWER else _recall
             yield _line(f"{label}: {sort}", found, numbers, show)
             if sort == "two-step":
                 yield _line(f"{label}: two-step, anywhere", found, numbers, _anywhere)
