@@ -7,12 +7,13 @@ and `history.keep_days` doesn't say otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from keepm.errors import InvalidInput, KeepMError, Problem
+from keepm.errors import InvalidInput, KeepMError, Problem, RootUnavailable
 from keepm.index import versions, writing
 from keepm.model import layout
 from keepm.model.checksum import Checksum
@@ -20,7 +21,7 @@ from keepm.model.scope import Scope
 from keepm.operations import anchoring, showing
 from keepm.operations.mutation import Desk, Plan, as_shown, carry_out, draft, writing_time
 from keepm.operations.vault import Caller, Vault
-from keepm.store import history, reader, transaction, trash
+from keepm.store import history, lock, reader, transaction, trash
 from keepm.store.changes import ChangeSet, Delete
 from keepm.store.event import LedgerEvent
 
@@ -109,6 +110,17 @@ def clean(vault: Vault, caller: Caller, request: CleanRequest, *, digest: str) -
         return Plan(ChangeSet(changes), record), made
 
     receipt, made = carry_out(vault, caller, make, as_shown(digest))
+    # The event stands: folders that nobody lets us remove now are removed the next time.
+    with (
+        contextlib.suppress(RootUnavailable),
+        lock.hold(
+            vault.root.paths,
+            surface=caller.surface,
+            timeout=vault.settings.lock_timeout_seconds,
+            now=vault.now(),
+        ),
+    ):
+        trash.tidy(vault.root)
     return Cleaned(receipt.event, made)
 
 

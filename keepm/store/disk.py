@@ -73,6 +73,9 @@ class Disk(Protocol):
     def unlink(self, path: Path) -> None:
         """Remove a file."""
 
+    def remove_folder(self, folder: Path) -> None:
+        """Remove a folder in which nothing is."""
+
     def sync_folder(self, folder: Path) -> None:
         """Make the names in a folder durable."""
 
@@ -184,6 +187,9 @@ class OSDisk:
 
     def unlink(self, path: Path) -> None:
         path.unlink()
+
+    def remove_folder(self, folder: Path) -> None:
+        folder.rmdir()
 
     def sync_folder(self, folder: Path) -> None:
         if sys.platform == "win32":

@@ -6,13 +6,15 @@ KeepM 3 trash is flat, with the time in the file's name; its old path is not rec
 
 from __future__ import annotations
 
+import contextlib
 import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from keepm.errors import KeepMError
 from keepm.model import layout
-from keepm.store import marks
+from keepm.store import journal, marks
 from keepm.store.disk import reporting
 from keepm.store.paths import is_portable
 from keepm.store.root import Root, is_id
@@ -59,6 +61,35 @@ def entries(root: Root) -> Iterator[Trashed]:
                 waiting.append(path)
             elif kind == stat.S_IFREG:
                 yield _trashed(path, seen.st_size)
+
+
+def tidy(root: Root) -> None:
+    """Remove the empty folders that finished changes of ours left in the trash.
+
+    The caller holds the vault's lock, so that no change is making its folder there just now. What
+    can't be removed stays: it holds nothing of ours, or something after all.
+    """
+    with reporting(layout.TRASH):
+        unfinished = journal.read(root).ids
+    for folder in _folders(root, layout.TRASH):
+        ours = _OURS.fullmatch(folder.removeprefix(f"{layout.TRASH}/"))
+        if ours and is_id(ours[2]) and ours[2] not in unfinished:
+            _remove_empty(root, folder)
+
+
+def _remove_empty(root: Root, folder: str) -> None:
+    for inner in _folders(root, folder):
+        _remove_empty(root, inner)
+    with contextlib.suppress(OSError, KeepMError):
+        root.disk.remove_folder(root.paths.locate(folder))
+
+
+def _folders(root: Root, folder: str) -> list[str]:
+    try:
+        found = list(root.disk.scan(root.paths.locate(folder)))
+    except (OSError, KeepMError):
+        return []
+    return [f"{folder}/{name}" for name, seen in found if marks.kind(seen) == stat.S_IFDIR]
 
 
 def _trashed(path: str, size: int) -> Trashed:

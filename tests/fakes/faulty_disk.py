@@ -78,6 +78,9 @@ class FaultyDisk:
     def unlink(self, path: Path) -> None:
         self._do(lambda: self.disk.unlink(path))
 
+    def remove_folder(self, folder: Path) -> None:
+        self._do(lambda: self.disk.remove_folder(folder))
+
     def sync_folder(self, folder: Path) -> None:
         self._do(lambda: self.disk.sync_folder(folder))
 

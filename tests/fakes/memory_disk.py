@@ -108,6 +108,11 @@ class MemoryDisk:
         self._file(path)
         del self._folder(path.parent).entries[path.name]
 
+    def remove_folder(self, folder: Path) -> None:
+        if self._folder(folder).entries:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(folder))
+        del self._folder(folder.parent).entries[folder.name]
+
     def sync_folder(self, folder: Path) -> None:
         node = self._folder(folder)
         node.durable = dict(node.entries)

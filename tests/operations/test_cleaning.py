@@ -52,6 +52,34 @@ def test_old_trash_goes_and_young_trash_stays(machine: Machine, vault: Vault) ->
     assert events(vault)[-1] == event
 
 
+def test_the_folders_that_became_empty_go_and_no_others(machine: Machine, vault: Vault) -> None:
+    deleted(vault)
+    memories.create(vault, AGENT, claim("back"))
+    memories.delete(vault, AGENT, "back", proof(vault, "back"))
+    restoring.restore(vault, OWNER, "back")  # and leaves an empty folder
+    trash = machine.root / "Memory/.trash"
+    (trash / "somebody's").mkdir()
+    theirs = next(trash.glob("*Z-*")) / "projects/widgets/sub"
+    machine.clock.forward(days=31)
+    deleted(vault, "young")
+    (young,) = (item.entry.path for item in restoring.listing(vault) if item.name == "young")
+    kept = trash / "20200101T000000Z-kept/global"
+    kept.mkdir(parents=True)
+    (kept / "theirs.txt").write_text("theirs")
+    theirs.mkdir(parents=True)
+
+    cleaned(vault)
+
+    left = {path.relative_to(machine.root).as_posix() for path in trash.rglob("*")}
+    assert young in left
+    batches = {"/".join(path.split("/")[:3]) for path in left}
+    assert batches == {
+        "Memory/.trash/somebody's",
+        "Memory/.trash/20200101T000000Z-kept",
+        "/".join(young.split("/")[:3]),
+    }
+
+
 def test_exactly_thirty_days_stay(machine: Machine, vault: Vault) -> None:
     deleted(vault)
     machine.clock.forward(days=30)

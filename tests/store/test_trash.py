@@ -57,3 +57,43 @@ def test_links_are_passed_over(real: Root) -> None:
     (base / "folder").symlink_to(real.paths.memory)
 
     assert len(list(trash.entries(real))) == 1
+
+
+def test_only_empty_folders_of_finished_changes_are_tidied_away(root: Root) -> None:
+    put(root, "Memory/.trash/20261129T181500Z-t1/global/x.md")
+    put(root, "Memory/.trash/20261129T181500Z-t2/theirs.txt")
+    put(root, "Memory/.keepm/journal/t5.json")  # whoever wrote that, it isn't finished
+    for batch in ("Z-t1/projects", "Z-t2/global", "Z-t3/global", "Z-t4", "Z-t5/global", "-t6"):
+        root.disk.make_folders(root.paths.locate(f"Memory/.trash/20261129T181500{batch}"))
+    root.disk.make_folders(root.paths.locate("Memory/.trash/somebody's/folder"))
+
+    trash.tidy(root)
+
+    base = root.paths.locate("Memory/.trash")
+    assert sorted(root.disk.names(base)) == [
+        "20261129T181500-t6",
+        "20261129T181500Z-t1",
+        "20261129T181500Z-t2",
+        "20261129T181500Z-t5",
+        "somebody's",
+    ]
+    assert root.disk.names(base / "20261129T181500Z-t1") == ["global"]
+    assert root.disk.names(base / "20261129T181500Z-t2") == ["theirs.txt"]
+    assert root.disk.names(base / "20261129T181500Z-t5") == ["global"]
+    assert root.disk.names(base / "somebody's") == ["folder"]
+
+
+def test_a_folder_that_leads_elsewhere_is_not_tidied(real: Root) -> None:
+    away = real.paths.root / "away"
+    (away / "empty").mkdir(parents=True)
+    real.paths.locate("Memory/.trash").mkdir()
+    real.paths.locate("Memory/.trash/20261129T181500Z-t1").symlink_to(away)
+
+    trash.tidy(real)
+
+    assert (away / "empty").is_dir()
+    assert (real.paths.memory / ".trash/20261129T181500Z-t1").is_symlink()
+
+
+def test_no_trash_needs_no_tidying(root: Root) -> None:
+    trash.tidy(root)
