@@ -52,7 +52,11 @@ def examine(vault: Vault, caller: Caller, *, beside_answers: bool = False) -> Di
     hidden = index_withheld.paths(vault.database)
     found = [each for each in found if each.path not in hidden]
     seen = [each for each in met.seen if each.path not in hidden]
-    found += relations.findings(vault, seen)
+    related = list(relations.findings(vault, seen))
+    found += related
+    # A copy that a sync program left needs one word, and nobody reads it.
+    copies = {each.path for each in related if each.rule.code == "conflict_copy"}
+    seen = [each for each in seen if each.path not in copies]
     found += gate.findings(vault, seen)
     found += gate.withheld(vault)
     found += sources.findings(vault, seen)

@@ -43,7 +43,11 @@ def _ids(seen: Iterable[Seen]) -> Iterator[Finding]:
         if len(group) == 1:
             continue
         group.sort(key=lambda each: each.path)
-        named_copies = copies.among(each.path for each in group)
+        named_copies = {
+            path
+            for scope in {each.scope for each in group}
+            for path in copies.among(each.path for each in group if each.scope == scope)
+        }
         originals = [each for each in group if each.path not in named_copies]
         for each in group:
             if each.path in named_copies:
@@ -53,9 +57,9 @@ def _ids(seen: Iterable[Seen]) -> Iterator[Finding]:
 
 
 def _copy(copy: Seen, originals: Sequence[Seen]) -> Finding:
-    same = any(each.checksum == copy.checksum for each in originals)
+    same = [each for each in originals if each.checksum == copy.checksum]
     reason = (
-        f"a copy of {_listed(originals)}, with the very same bytes: it can be deleted"
+        f"a copy of {_listed(same)}, with the very same bytes: it can be deleted"
         if same
         else f"a second version of {_listed(originals)}"
     )

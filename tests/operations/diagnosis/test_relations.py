@@ -34,6 +34,42 @@ def test_conflict_copies_are_listed_and_the_identical_ones_said_to_be_so(
     assert not any("duplicate_id" in each for each in found(vault))
 
 
+def test_a_copy_is_told_of_once(machine: Machine, vault: Vault) -> None:
+    """Its approval, its sources and its date of verification are the note's."""
+    more = {"approved_via": "host", "sources": "[docs/gone.md]", "verified_at": "2020-01-01"}
+    machine.put(f"{WIDGETS}/a.md", note(1, kind="constraint", **more))
+    machine.put(f"{WIDGETS}/a (1).md", note(1, "Another text.", kind="constraint", **more))
+    machine.put(f"{WIDGETS}/b.md", note(1, "Not a copy's name."))
+
+    told = [each for each in look(vault) if each.path == f"{WIDGETS}/a (1).md"]
+
+    assert [each.rule.code for each in told if each.rule.code != "contract_missing"] == [
+        "conflict_copy"
+    ]
+
+
+def test_an_identical_copy_names_only_what_it_is_identical_to(
+    machine: Machine, vault: Vault
+) -> None:
+    machine.put(f"{WIDGETS}/a.md", note(1))
+    machine.put(f"{WIDGETS}/a (1).md", note(1))
+    machine.put(f"{WIDGETS}/b.md", note(1, "Another text."))
+
+    (only,) = (each for each in look(vault) if each.rule.code == "conflict_copy")
+
+    assert only.reason.startswith(f"a copy of {WIDGETS}/a.md, with the very same bytes")
+
+
+def test_a_copys_name_and_a_note_of_another_scope_make_no_copy(
+    machine: Machine, vault: Vault
+) -> None:
+    """The index serves both, so both have to hear of it."""
+    machine.put("Memory/global/a.md", note(1, scope="global", project_id=""))
+    machine.put(f"{WIDGETS}/a (1).md", note(1))
+
+    assert {each.split()[0] for each in found(vault)} == {"duplicate_id"}
+
+
 def test_two_files_with_one_id_are_both_named_at_their_lines(
     machine: Machine, vault: Vault
 ) -> None:
