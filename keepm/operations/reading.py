@@ -43,6 +43,7 @@ def current(
     Raises:
         NotFound, AmbiguousIdentifier, InvalidIdentifier: as `find` says.
         RootUnavailable, LimitExceeded: the file can't be read.
+        IndexUnavailable: it is being filled, so nobody can tell yet whether there is such a one.
         WrongState: it is written again and again meanwhile, so that nobody knows whether it is
             withheld.
     """
@@ -51,7 +52,7 @@ def current(
     try:
         document = _read(vault, find(vault, identifier))
     except NotFound:
-        sync.reconcile(vault)
+        sync.look_again(vault)
         document = _read(vault, find(vault, identifier))
     for _ in range(_ATTEMPTS):
         if withheld.is_settled(vault, document):

@@ -147,6 +147,23 @@ def take_in(vault: Vault, paths: Iterable[str]) -> bool:
     return True
 
 
+def look_again(vault: Vault) -> None:
+    """Look at the files once more for a document that the index doesn't know.
+
+    Raises:
+        RootUnavailable: the vault isn't there.
+        IndexUnavailable: it is being filled, or somebody else writes to it just now.
+    """
+    if vault.progress.rebuilding and vault.progress.passing.locked():
+        raise IndexUnavailable(
+            "the index is being filled, and this isn't in it yet",
+            hint="Try again in a moment; memory_status tells how many files are left.",
+            details={"busy": True},
+        )
+    with vault.database.hurried():
+        reconcile(vault)
+
+
 def look_soon(vault: Vault) -> None:
     """Begin a look at the files beside everything else, behind one that is on: it may be past
     what changed just now. For threads that have time.

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from keepm.errors import IndexUnavailable, NotFound
 from keepm.operations import context, memories, recording, retrieval, sync
 from keepm.operations.progress import IndexState
 from keepm.operations.retrieval import Wanted
@@ -152,6 +154,31 @@ def test_a_server_s_answers_say_that_another_process_fills_the_index(
     assert found.index_state == listed.index_state == IndexState.REBUILDING
     vault.progress.ended = None
     assert retrieval.search(vault, Wanted("lantern")).index_state == IndexState.CURRENT
+
+
+def test_an_unknown_name_waits_for_nobody_who_fills_the_index(
+    vault: Vault, index: Path, keepm: CommandLine
+) -> None:
+    unfilled(vault)
+    began = time.monotonic()
+
+    with somebody_writing(index):
+        code, _ = keepm.run("read", "no-such-note")
+        with pytest.raises(IndexUnavailable):
+            memories.read(vault, "no-such-note", max_chars=9)
+
+    assert code == 2
+    assert "another process is writing" in keepm.said
+    assert time.monotonic() - began < 3
+    with pytest.raises(NotFound):
+        memories.read(vault, "no-such-note", max_chars=9)
+
+
+def test_an_unknown_name_waits_for_no_thread_that_fills_the_index(vault: Vault) -> None:
+    vault.progress.rebuilding = True
+    with vault.progress.passing, pytest.raises(IndexUnavailable) as caught:
+        memories.read(vault, "no-such-note", max_chars=9)
+    assert "being filled" in caught.value.message
 
 
 def unfilled(vault: Vault) -> None:
