@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
             ("proposals waiting", str(found.pending_proposals)),
             *((("withheld", f"{found.withheld} ({_WAYS_OUT})"),) if found.withheld else ()),
             ("index", found.index_state),
+            *((("index trouble", found.index_trouble),) if found.index_trouble else ()),
             *((("files left to read", str(found.files_left)),) if found.files_left else ()),
             *((("missing, held", str(found.deletions_held)),) if found.deletions_held else ()),
             ("last deep scan", _deep_scan(found)),

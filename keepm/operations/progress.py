@@ -28,6 +28,7 @@ class Progress:
     ended: float | None = None  # monotonic seconds at the end of the last complete pass
     took: float = 0.0  # seconds of the last complete pass
     rebuilding: bool = False
+    trouble: str | None = None  # why the index couldn't take in what the last look found
     held: int = 0  # files missing that are not taken for deleted yet
     seen_at: str | None = None  # when the last complete look at the files ended (RFC 3339, UTC)
     watch: str = "off"  # how changes are met between two looks, for status

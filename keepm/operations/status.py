@@ -60,6 +60,7 @@ class Status:
     host_confirmation: str
     filesystem: Storage
     ledger_last_known: LedgerHead | None = None  # said when the ledger no longer holds it
+    index_trouble: str | None = None  # why the index can't take in what the files say
     files_left: int | None = None  # that the index has still to read
     last_checksum_scan: str | None = None
     recovery_pending: list[str] | None = None
@@ -83,12 +84,14 @@ def status(vault: Vault, *, host_can_ask: bool = False) -> Status:
     lost = anchoring.lost(vault)
     known = anchoring.anchors(vault).get(lost[0]) if lost else None
     out_of_sight = state is IndexState.UNAVAILABLE
-    is_degraded = problems or waiting or lost or vault.progress.held or out_of_sight
+    trouble = None if state is IndexState.CURRENT else vault.progress.trouble
+    is_degraded = problems or waiting or lost or vault.progress.held or out_of_sight or trouble
     return Status(
         version=__version__,
         project=vault.identity.project_id,
         root=_shown(vault.settings.root),
         index_state=state,
+        index_trouble=trouble,
         files_left=vault.progress.files_left,
         notes=counts.active,
         pending_proposals=counts.pending_proposals,

@@ -100,6 +100,7 @@ def _pass_quietly(vault: Vault) -> None:
     try:
         with vault.database.hurried():
             reconcile(vault)
+            vault.progress.trouble = None
             recording.record(vault)
     except RootUnavailable:
         return  # the state says so in every answer
@@ -110,7 +111,7 @@ def _pass_quietly(vault: Vault) -> None:
             raise
         # A full disk, or somebody writes: what the index knows is still worth an answer, which
         # says how fresh it is.
-        _note_behind(vault)
+        _note_behind(vault, error)
 
 
 def catch_up(vault: Vault) -> bool:
@@ -128,7 +129,7 @@ def catch_up(vault: Vault) -> bool:
     except IndexUnavailable as error:
         if not error.details.get("busy"):
             raise
-        _note_behind(vault)
+        _note_behind(vault, error)
         return False
     return True
 
@@ -197,21 +198,24 @@ def _work(vault: Vault, first: bool) -> None:
         if first:
             recover(vault)
         reconcile(vault)
+        vault.progress.trouble = None
         vault.progress.settled.set()
         recording.record(vault)
         if first:
             recording.keep_seen(vault)
-    except KeepMError:
+    except KeepMError as error:
         # A background pass has nobody to tell; the next answer's state and status say it.
         if vault.progress.state is not IndexState.UNAVAILABLE:
-            _note_behind(vault)
+            _note_behind(vault, error)
         vault.progress.ended = time.monotonic()
     finally:
         vault.progress.settled.set()
 
 
-def _note_behind(vault: Vault) -> None:
+def _note_behind(vault: Vault, error: KeepMError) -> None:
     """Let answers say that a look failed: an index that nobody has filled yet is being filled."""
+    if not error.details.get("busy"):
+        vault.progress.trouble = error.message
     filling = vault.progress.rebuilding
     vault.progress.state = IndexState.REBUILDING if filling else IndexState.CATCHING_UP
     vault.progress.ended = time.monotonic()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from keepm.errors import IndexUnavailable, NotFound
-from keepm.operations import context, memories, recording, retrieval, sync
+from keepm.operations import context, memories, recording, retrieval, status, sync
 from keepm.operations.progress import IndexState
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault, index_path
@@ -152,6 +152,7 @@ def test_a_server_s_answers_say_that_another_process_fills_the_index(
         listed = retrieval.catalog(vault)
 
     assert found.index_state == listed.index_state == IndexState.REBUILDING
+    assert status.status(vault).index_trouble is None  # no trouble, only somebody else's turn
     vault.progress.ended = None
     assert retrieval.search(vault, Wanted("lantern")).index_state == IndexState.CURRENT
 

@@ -350,12 +350,15 @@ def test_reading_goes_on_when_the_index_has_no_space_to_grow(
     assert [item.name for item in answer.items] == ["before"]
     assert answer.index_state == "catching_up"
     assert memories.read(vault, "before", max_chars=100).part.text == "a lighthouse"
-    assert status.status(vault).index_state == "catching_up"
+    told = status.status(vault)
+    assert (told.index_state, told.health) == ("catching_up", status.Health("degraded", 0))
+    assert "the disk is full" in (told.index_trouble or "")
 
     with vault.database.reading() as connection:
         connection.execute("PRAGMA max_page_count = 1073741823")
     vault.progress.ended = None
     assert retrieval.search(vault, Wanted("word19999")).total == 1
+    assert status.status(vault).index_trouble is None
 
 
 def test_answers_of_an_index_that_is_behind_say_by_how_many_files(
