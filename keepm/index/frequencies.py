@@ -4,6 +4,9 @@ FTS5's own vocabulary counts the whole vault and walks through every occurrence 
 word; this table counts by scope and is one look-up. So another project's words make no word of
 this one common, known or worth suggesting, nor changes a score. It follows the rows of `terms`,
 whatever their status, and counts each scope's notes and all their tokens as well.
+
+A note's terms lie on as many pages as it has kinds of words, so a write puts what it changes into
+a small second table, which is added to the first once it holds much; readers add them up.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from keepm.index import rows
+from keepm.index.connection import kept
 from keepm.index.entries import Entry, NoteRows
 from keepm.model.memory import Visibility
 
@@ -24,6 +28,10 @@ Tally = dict[str, Counter[str]]
 # In the place of a term, which is never empty and holds no blank: how many notes there are, and
 # how many tokens they have.
 _NOTES, _TOKENS = "", " "
+
+_MOST_RECENT = 500  # rows, on some four pages
+_Change = tuple[str, str, int]
+"""A scope's key, a term, in how many more notes it stands."""
 
 
 class Extent(NamedTuple):
@@ -76,33 +84,73 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
     ]
     if not changes:
         return
+    few = len(changes) < _MOST_RECENT
+    if few:
+        _add(connection, "recent_frequencies", changes)
+    (waiting,) = connection.execute("SELECT count(*) FROM recent_frequencies").fetchone()
+    if waiting >= _MOST_RECENT or (waiting and not few):
+        recent = connection.execute("SELECT scope, term, notes FROM recent_frequencies").fetchall()
+        connection.execute("DELETE FROM recent_frequencies")
+        _settle(connection, recent)
+    if not few:
+        _settle(connection, changes)
+
+
+def _settle(connection: sqlite3.Connection, changes: Sequence[_Change]) -> None:
+    _add(connection, "frequencies", changes)
     connection.executemany(
-        "INSERT INTO frequencies VALUES (?, ?, ?)"
+        "DELETE FROM frequencies WHERE scope = ? AND term = ? AND notes <= 0",
+        [(scope, term) for scope, term, count in changes if count <= 0],
+    )
+
+
+def _add(connection: sqlite3.Connection, table: str, changes: Sequence[_Change]) -> None:
+    connection.executemany(
+        f"INSERT INTO {table} VALUES (?, ?, ?)"  # noqa: S608 - our own words
         " ON CONFLICT DO UPDATE SET notes = notes + excluded.notes",
         changes,
     )
-    connection.executemany(
-        "DELETE FROM frequencies WHERE scope = ? AND term = ? AND notes <= 0",
-        [(scope, term) for scope, term, count in changes if count < 0],
-    )
+
+
+def _recent(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
+    """Return what the last writes changed, by scope key and term."""
+
+    def work() -> dict[str, dict[str, int]]:
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for scope, term, count in connection.execute(
+            "SELECT scope, term, notes FROM recent_frequencies WHERE notes <> 0"
+        ):
+            found[scope][term] = count
+        return found
+
+    return kept(connection, "recent frequencies", work)
 
 
 def beginning_with(
     connection: sqlite3.Connection, beginning: str, visibility: Visibility, *, most: int
 ) -> dict[str, int]:
     """Return visible terms that begin so, with the number of notes; at most that many rows."""
-    found: dict[str, int] = {}
-    for term, count in connection.execute(
-        "SELECT f.term, f.notes FROM json_each(?) AS s CROSS JOIN frequencies AS f"
+    scopes = rows.scopes(connection, visibility)
+    recent = {
+        (term, scope): count
+        for scope in scopes
+        for term, count in _recent(connection).get(scope, {}).items()
+        if term.startswith(beginning)
+    }
+    counts = Counter(recent)
+    for term, scope, count in connection.execute(
+        "SELECT f.term, f.scope, f.notes FROM json_each(?) AS s CROSS JOIN frequencies AS f"
         " ON f.scope = s.value AND f.term >= ? AND f.term < ? ORDER BY f.term, f.scope LIMIT ?",
-        [
-            json.dumps(rows.scopes(connection, visibility)),
-            beginning,
-            beginning + chr(0x10FFFF),
-            most,
-        ],
+        # More of them, for what has gone since.
+        [json.dumps(scopes), beginning, beginning + chr(0x10FFFF), most + len(recent)],
     ):
-        found[term] = found.get(term, 0) + count
+        counts[term, scope] += count
+    standing = [(term, scope) for (term, scope), count in counts.items() if count > 0]
+    if recent:
+        standing.sort()
+    found: dict[str, int] = {}
+    for term, scope in standing[:most]:
+        found[term] = found.get(term, 0) + counts[term, scope]
     return found
 
 
@@ -124,10 +172,17 @@ def _sums(
     connection: sqlite3.Connection, terms: Iterable[str], scopes: list[str]
 ) -> dict[str, int]:
     found: dict[str, int] = {}
+    asked = set(terms)
     for term, count in connection.execute(
         "SELECT f.term, f.notes FROM json_each(?) AS s CROSS JOIN json_each(?) AS j"
         " CROSS JOIN frequencies AS f ON f.scope = s.value AND f.term = j.value",
-        [json.dumps(scopes), json.dumps(sorted(set(terms)))],
+        [json.dumps(scopes), json.dumps(sorted(asked))],
     ):
         found[term] = found.get(term, 0) + count
+    for scope in scopes:
+        changed = _recent(connection).get(scope, {})
+        for term in asked & changed.keys():
+            found[term] = found.get(term, 0) + changed[term]
+            if not found[term]:
+                del found[term]
     return found

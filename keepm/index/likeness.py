@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import struct
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from keepm.index.database import Database
 from keepm.model import similarity
 from keepm.model.memory import Claim, Scope
 
+_TABLES = ("likenesses", "recent_likenesses")
+_MOST_RECENT = 1000  # rows: some three dozen pages' worth of notes
 _MOST_HOLDERS = 200  # of one look: a family of templated names has thousands of near ones
 
 
@@ -37,29 +40,46 @@ def digests(claim: Claim) -> tuple[int, ...]:
 
 
 def store_notes(
-    connection: sqlite3.Connection, wanted: Mapping[int, Collection[int]], known: Collection[int]
+    connection: sqlite3.Connection,
+    wanted: Mapping[int, Collection[int]],
+    had: Mapping[int, Collection[int]],
 ) -> None:
-    """Store notes' digests, by number, in place of those they had; `known` are the notes that may
-    have some.
+    """Store notes' digests, by number, in place of those they had.
 
-    They lie all over their table, and an update seldom changes one: what stays isn't written.
+    They lie all over their table: those of a few notes wait in one of their own until they are
+    many. An update seldom changes one, and what stays isn't written.
     """
-    more = {(digest, number) for number, digests in wanted.items() for digest in digests}
-    for number in known:
-        had = connection.execute(
-            "SELECT key, number FROM likenesses WHERE number = ?", (number,)
-        ).fetchall()
-        connection.executemany(
-            "DELETE FROM likenesses WHERE key = ? AND number = ?",
-            [each for each in had if each not in more],
-        )
-        more.difference_update(had)
-    connection.executemany("INSERT INTO likenesses VALUES (?, ?)", sorted(more))
+    before, after = _pairs(had), _pairs(wanted)
+    gone, more = sorted(before - after), sorted(after - before)
+    for table in _TABLES if gone else ():
+        connection.executemany(f"DELETE FROM {table} WHERE key = ? AND number = ?", gone)  # noqa: S608
+    few = len(more) < _MOST_RECENT
+    into = "recent_likenesses" if few else "likenesses"
+    connection.executemany(f"INSERT INTO {into} VALUES (?, ?)", more)  # noqa: S608
+    if few and more:
+        _fold(connection)
 
 
-def forget_note(connection: sqlite3.Connection, number: int) -> None:
-    """Remove a note's keys."""
-    connection.execute("DELETE FROM likenesses WHERE number = ?", (number,))
+def _pairs(digests: Mapping[int, Collection[int]]) -> set[tuple[int, int]]:
+    return {(digest, number) for number, of in digests.items() for digest in of}
+
+
+def _fold(connection: sqlite3.Connection) -> None:
+    """Put the recent digests among the others once they are many."""
+    (waiting,) = connection.execute("SELECT count(*) FROM recent_likenesses").fetchone()
+    if waiting >= _MOST_RECENT:
+        connection.execute("INSERT INTO likenesses SELECT key, number FROM recent_likenesses")
+        connection.execute("DELETE FROM recent_likenesses")
+
+
+def packed(digests: Collection[int]) -> bytes:
+    """Return digests as one value."""
+    return struct.pack(f"<{len(digests)}q", *digests)
+
+
+def unpacked(value: bytes) -> tuple[int, ...]:
+    """Return the digests of such a value."""
+    return struct.unpack(f"<{len(value) // 8}q", value)
 
 
 def store_proposals(connection: sqlite3.Connection, wanted: Mapping[str, Collection[int]]) -> None:
@@ -79,15 +99,18 @@ def holders(
     if not hashed:
         return []
     marks = ", ".join("?" * len(hashed))
+    every = " UNION ALL ".join(
+        f"SELECT key, number FROM {table} WHERE key IN ({marks})"  # noqa: S608 - our own words
+        for table in _TABLES
+    )
     found: list[Holder] = []
     with db.reading() as connection:
         notes = connection.execute(
             # CROSS: left to itself the planner walks through all active notes of the scope.
-            "SELECT l.key, n.id, n.name, n.path FROM likenesses AS l"  # noqa: S608
+            f"WITH l AS MATERIALIZED ({every}) SELECT l.key, n.id, n.name, n.path FROM l"  # noqa: S608
             " CROSS JOIN notes AS n USING (number)"
-            f" WHERE l.key IN ({marks}) AND n.scope = ? AND n.status = 'active'"
-            " AND n.standing = 'sound' LIMIT ?",
-            [*hashed, scope.key, _MOST_HOLDERS],
+            " WHERE n.scope = ? AND n.status = 'active' AND n.standing = 'sound' LIMIT ?",
+            [*hashed, *hashed, scope.key, _MOST_HOLDERS],
         ).fetchall()
         found += [Holder(hashed[key], *named) for key, *named in notes]
         if with_proposals:

@@ -64,14 +64,14 @@ def _places(
     beginnings = sorted({text[n : n + 2] for n in _unparted_starts(text)})
     seen, values = rows.visible("h.scope", visibility)
     keys = connection.execute(
-        "SELECT h.key FROM json_each(?) AS j CROSS JOIN handles AS h INDEXED BY handles_by_key"  # noqa: S608
+        "SELECT h.key FROM json_each(?) AS j CROSS JOIN handles AS h"  # noqa: S608
         f" ON h.key = j.value WHERE h.role BETWEEN 1 AND 2 AND {seen}",
         [json.dumps(list(starts)), *values],
     ).fetchall()
     found = {key: starts[key] for (key,) in keys}
     for beginning in beginnings:
         for (key,) in connection.execute(
-            "SELECT DISTINCT h.key FROM handles AS h INDEXED BY handles_by_key"  # noqa: S608
+            "SELECT DISTINCT h.key FROM handles AS h"  # noqa: S608
             f" WHERE h.key >= ? AND h.key < ? AND h.role BETWEEN 1 AND 2 AND {seen}"
             " ORDER BY h.key LIMIT ?",
             [beginning, beginning + chr(0x10FFFF), *values, _MOST_ALIKE],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 18
+VERSION = 19
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -88,20 +88,21 @@ CREATE TABLE supersessions (
 CREATE INDEX supersessions_by_number ON supersessions (number);
 
 -- Apart from `notes`, so that filtering thousands of rows doesn't page through their texts.
+-- `likenesses` are the keys of the note's rows in the table of that name.
 CREATE TABLE bodies (
     number INTEGER PRIMARY KEY,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    likenesses BLOB NOT NULL
 );
 
 -- What a note answers to: its id, its name's slot, its aliases' slots, its file's stem.
 CREATE TABLE handles (
-    scope TEXT NOT NULL,
     key TEXT NOT NULL,
+    scope TEXT NOT NULL,
     role INTEGER NOT NULL,
     number INTEGER NOT NULL,
-    PRIMARY KEY (scope, key, role, number)
+    PRIMARY KEY (key, scope, role, number)
 ) WITHOUT ROWID;
-CREATE INDEX handles_by_key ON handles (key);
 CREATE INDEX handles_by_number ON handles (number);
 
 CREATE TABLE tags (
@@ -111,12 +112,17 @@ CREATE TABLE tags (
 ) WITHOUT ROWID;
 
 -- By which a note is met that is the same as another: digests of the keys of `model/similarity`.
+-- The second table holds those of the last writes: each lies on another page of the first.
 CREATE TABLE likenesses (
     key INTEGER NOT NULL,
     number INTEGER NOT NULL,
     PRIMARY KEY (key, number)
 ) WITHOUT ROWID;
-CREATE INDEX likenesses_by_number ON likenesses (number);
+CREATE TABLE recent_likenesses (
+    key INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (key, number)
+) WITHOUT ROWID;
 
 -- The same of pending proposals.
 CREATE TABLE proposal_likenesses (
@@ -268,8 +274,15 @@ CREATE TABLE parameters (
 CREATE INDEX parameters_by_number ON parameters (number);
 
 -- In how many notes of a scope a term stands, and what `index/frequencies` counts beside. A
--- scope's terms lie together: a write meets few pages, and a look-up never another project's.
+-- scope's terms lie together: a look-up never meets another project's. The second table holds
+-- what the last writes add to the first, or take away.
 CREATE TABLE frequencies (
+    scope TEXT NOT NULL,
+    term TEXT NOT NULL,
+    notes INTEGER NOT NULL,
+    PRIMARY KEY (scope, term)
+) WITHOUT ROWID;
+CREATE TABLE recent_frequencies (
     scope TEXT NOT NULL,
     term TEXT NOT NULL,
     notes INTEGER NOT NULL,

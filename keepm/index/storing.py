@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from keepm.index import likeness, stretches
 from keepm.index.entries import Entry, HandoffRows, NoteRows, ProposalRows
@@ -13,13 +14,20 @@ _Note = tuple[int, str, NoteRows]
 """A note's number, its scope's key, its rows."""
 
 
+class Known(NamedTuple):
+    """What stays of a note whose rows are replaced."""
+
+    number: int
+    likenesses: tuple[int, ...]
+
+
 def store(
-    connection: sqlite3.Connection, entries: Sequence[Entry], numbers: Mapping[str, int]
+    connection: sqlite3.Connection, entries: Sequence[Entry], known: Mapping[str, Known]
 ) -> None:
     """Store the rows of documents.
 
-    `numbers` are those of the notes that some of them replace, by path: the rows are gone, but
-    for the likenesses.
+    `known` are the notes that some of them replace, by path: the rows are gone, but for the
+    likenesses.
     """
     proposals: list[ProposalRows] = []
     handoffs: list[HandoffRows] = []
@@ -28,11 +36,11 @@ def store(
     for each in entries:
         match each.rows:
             case NoteRows() as rows:
-                number = numbers.get(each.file.path)
-                if number is None:
+                before = known.get(each.file.path)
+                if before is None:
                     new[each.scope].append(rows)
                 else:
-                    kept.append((number, each.scope, rows))
+                    kept.append((before.number, each.scope, rows))
             case ProposalRows() as rows:
                 proposals.append(rows)
             case HandoffRows() as rows:
@@ -41,7 +49,7 @@ def store(
     likeness.store_notes(
         connection,
         {number: rows.likenesses for number, _, rows in notes},
-        [number for number, _, _ in kept],
+        dict(known.values()),
     )
     connection.executemany(
         "INSERT INTO all_proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
@@ -67,12 +75,13 @@ def _store_notes(
     # The full text takes ascending numbers together, and everything else lies so in its table.
     notes.sort(key=lambda note: note[0])
     connection.executemany(
-        "INSERT INTO bodies VALUES (?, ?)", [(number, rows.body) for number, _, rows in notes]
+        "INSERT INTO bodies VALUES (?, ?, ?)",
+        [(number, rows.body, likeness.packed(rows.likenesses)) for number, _, rows in notes],
     )
     connection.executemany(
         "INSERT INTO handles VALUES (?, ?, ?, ?)",
         sorted(
-            (scope, key, role, number)
+            (key, scope, role, number)
             for number, scope, rows in notes
             for key, role in rows.handles
         ),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from keepm.index import (
@@ -29,6 +30,7 @@ from keepm.index.handmade import HandEdit
 from keepm.index.lookalikes import Lookalike
 from keepm.index.rows import storable
 from keepm.index.rulings import RulingRow
+from keepm.index.storing import Known
 from keepm.index.versions import VersionRow
 from keepm.model import layout
 
@@ -64,8 +66,16 @@ def apply(db: Database, batch: Batch) -> None:
     Raises:
         IndexUnavailable: the file is damaged or can't be written; nothing was changed.
     """
+    with applied(db, batch):
+        pass
+
+
+@contextmanager
+def applied(db: Database, batch: Batch) -> Iterator[None]:
+    """Bring the index up to date with a batch, unless the body of the `with` raises; as `apply`."""
     with db.writing() as connection:
         _apply(connection, batch)
+        yield
 
 
 def rebuild(db: Database, batches: Iterable[Batch]) -> None:
@@ -154,14 +164,14 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
         _forget(connection, path)
     for path in skipped:
         _forget(connection, path)
-    numbers = {
-        path: number
+    replaced = {
+        path: note
         for path in entries
-        if path in known and (number := _clear(connection, path)) is not None
+        if path in known and (note := _clear(connection, path)) is not None
     }
     _store_files(connection, [(each.scope, each.file) for each in entries.values()])
     _store_files(connection, [(_scope(row.path), row) for row in skipped.values()])
-    storing.store(connection, tuple(entries.values()), numbers)
+    storing.store(connection, tuple(entries.values()), replaced)
     lookalikes.store(connection, batch.lookalikes)
     for row in batch.touched:
         _restamp(connection, row)
@@ -222,19 +232,22 @@ def _restamp(connection: sqlite3.Connection, row: FileRow) -> None:
 
 def _forget(connection: sqlite3.Connection, path: str) -> None:
     """Remove every row that came from a path."""
-    number = _clear(connection, path)
-    if number is not None:
-        likeness.forget_note(connection, number)
+    note = _clear(connection, path)
+    if note is not None:
+        likeness.store_notes(connection, {}, {note.number: note.likenesses})
 
 
-def _clear(connection: sqlite3.Connection, path: str) -> int | None:
-    """Remove the rows that came from a path, but a note's likenesses; return its number."""
+def _clear(connection: sqlite3.Connection, path: str) -> Known | None:
+    """Remove the rows that came from a path, but a note's likenesses; return what that note was."""
     known = connection.execute("DELETE FROM files WHERE path = ?", (_path_value(path),)).rowcount
     if not known:
         return None
     lookalikes.forget(connection, path)
     text = storable(path)
-    row = connection.execute("SELECT number FROM all_notes WHERE path = ?", (text,)).fetchone()
+    row = connection.execute(
+        "SELECT number, likenesses FROM all_notes JOIN bodies USING (number) WHERE path = ?",
+        (text,),
+    ).fetchone()
     if row is None:
         connection.execute("DELETE FROM all_proposals WHERE path = ?", (text,))
         connection.execute("DELETE FROM proposal_likenesses WHERE path = ?", (text,))
@@ -251,8 +264,8 @@ def _clear(connection: sqlite3.Connection, path: str) -> int | None:
         "DELETE FROM parameters WHERE number = ?",
         "DELETE FROM terms WHERE rowid = ?",
     ):
-        connection.execute(statement, row)
-    return int(row[0])
+        connection.execute(statement, row[:1])
+    return Known(row[0], likeness.unpacked(row[1]))
 
 
 def _path_value(path: str) -> str | bytes:
