@@ -42,9 +42,6 @@ class FileRow(NamedTuple):
     reason: str | None = None
 
 
-_STAMPS = slice(13, 15)  # of a note's row: when its file was changed, and how large it is
-
-
 class NoteRows(NamedTuple):
     """The rows of a note, but for the number that it gets."""
 
@@ -104,16 +101,6 @@ def entry(document: AnyDocument, file: FileRow, links: Iterable[WikiLink] = ()) 
         case Handoff() as handoff:
             scope, rows = handoff.project_id, _handoff(document, handoff)
     return Entry(file, document.content.id, storable(scope), rows)
-
-
-def restamped(entry: Entry, file: FileRow) -> Entry:
-    """Return the entry of the same bytes in a file with other stamps."""
-    rows = entry.rows
-    if isinstance(rows, NoteRows):
-        note = [*rows.note]
-        note[_STAMPS] = file.mtime_ns, file.size
-        rows = rows._replace(note=tuple(note))
-    return entry._replace(file=file, rows=rows)
 
 
 def _memory(

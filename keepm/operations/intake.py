@@ -21,7 +21,7 @@ from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Damaged
 from keepm.operations import parsing
 from keepm.operations.news import News
-from keepm.operations.parsing import Ahead, Parser, Source
+from keepm.operations.parsing import Parser, Source
 from keepm.operations.vault import Vault
 from keepm.store import history, reader
 from keepm.store.reader import FileState
@@ -121,7 +121,6 @@ def read_batch(
     paths: Iterable[str],
     known: Mapping[str, FileRow],
     scanned_ns: int,
-    ahead: Ahead | None = None,
 ) -> Batch:
     """Read these files into one batch, with what differs from `known` noted as edits.
 
@@ -130,7 +129,7 @@ def read_batch(
     reading = _Reading(vault, known, scanned_ns)
     for path in paths:
         reading.take(path)
-    return reading.batch(parsing.parse(reading.sources, ahead))
+    return reading.batch(parsing.parse(reading.sources))
 
 
 @dataclass(slots=True)

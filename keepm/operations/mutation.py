@@ -31,7 +31,7 @@ from keepm.model.handoff import Handoff
 from keepm.model.memory import Claim, Memory, Scope
 from keepm.model.proposal import Proposal
 from keepm.operations import anchoring, asking, holding, identifying, recording, sync, withheld
-from keepm.operations.parsing import Ahead
+from keepm.operations.ahead import Ahead
 from keepm.operations.vault import Caller, Vault
 from keepm.store import lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
@@ -221,26 +221,26 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
             )
         event = asking.agreed(vault, planned.changes, planned.event, caller.agreed)
         recording.before_change(vault, planned.changes.changes)
-        ahead = Ahead(planned.changes.changes)
         current: bool | None = None
 
         def take_up(placed: Commit) -> None:
             nonlocal current
             current = _index(vault, placed.written, placed, ahead)
 
-        committed = transaction.commit(
-            vault.root,
-            planned.changes,
-            event,
-            recovered=recovered,
-            transaction_id=desk.transaction_id,
-            at=desk.at,
-            resolves=planned.resolves,
-            meanwhile=ahead.parse,
-            placed=take_up,
-        )
-        if current is None:
-            take_up(committed)
+        with Ahead(vault, planned.changes.changes) as ahead:
+            committed = transaction.commit(
+                vault.root,
+                planned.changes,
+                event,
+                recovered=recovered,
+                transaction_id=desk.transaction_id,
+                at=desk.at,
+                resolves=planned.resolves,
+                staged=ahead.write,
+                placed=take_up,
+            )
+            if current is None:
+                take_up(committed)
         with suppress(KeepMError):  # the change stands
             anchoring.advance(vault, committed.appended)
         for proof in planned.proofs:
@@ -366,7 +366,8 @@ def _index(
     ahead: Ahead | None = None,
 ) -> bool:
     try:
-        sync.take_up(vault, written, committed, ahead)
+        if ahead is None or committed is None or not ahead.keep(committed):
+            sync.take_up(vault, written, committed)
     except KeepMError:
         # The change stands; the ledger is longer than the index remembers, so the next
         # retrieval looks at the files.

@@ -25,11 +25,9 @@ from typing import IO, NamedTuple
 from keepm.index import entries as indexed
 from keepm.index.writing import Entry, FileRow
 from keepm.markdown import documents, memories
-from keepm.model import layout
 from keepm.model.document import AnyDocument, Document
 from keepm.model.links import WikiLink
 from keepm.model.memory import Memory
-from keepm.store.changes import Change, Delete, Move
 
 LEAST_APART = 800
 """So many documents are worth a process of their own: fewer are read before it has begun."""
@@ -66,10 +64,8 @@ class Source(NamedTuple):
     file: FileRow
 
 
-def parse(sources: Iterable[Source], ahead: Ahead | None = None) -> tuple[Entry, ...]:
-    """Parse files for the index, but those that were parsed `ahead`."""
-    if ahead is not None:
-        return tuple([ahead.take(source) or parse([source])[0] for source in sources])
+def parse(sources: Iterable[Source]) -> tuple[Entry, ...]:
+    """Parse files for the index."""
     read = [(documents.read(file.path, data), file) for data, file in sources]
     # One after the other: each finds its code and its tables in the processor's caches.
     return tuple([entry(document, file) for document, file in read])
@@ -86,32 +82,6 @@ def entry(document: AnyDocument, file: FileRow) -> Entry:
 def _as_memory(document: object) -> Document[Memory]:
     assert isinstance(document, Document)
     return document
-
-
-class Ahead:
-    """What a change is about to write, parsed while the disk is waited for."""
-
-    def __init__(self, changes: Iterable[Change]) -> None:
-        self._changes = tuple(changes)
-        self._entries: dict[str, Entry] = {}
-
-    def parse(self) -> None:
-        """Parse the documents that will be there."""
-        for change in self._changes:
-            if isinstance(change, Delete):
-                continue
-            path = change.to if isinstance(change, Move) else change.path
-            if layout.place(path) is not None:
-                document = documents.read(path, change.data)
-                file = FileRow(path, len(change.data), 0, document.checksum.hex, 0)
-                self._entries[path] = entry(document, file)
-
-    def take(self, source: Source) -> Entry | None:
-        """Return what these very bytes leave in the index, if they were parsed."""
-        known = self._entries.get(source.file.path)
-        if known is None or known.file.checksum != source.file.checksum:
-            return None
-        return indexed.restamped(known, source.file)
 
 
 class _Portion:

@@ -21,7 +21,6 @@ from keepm.index.listing import Stamp
 from keepm.index.writing import Batch, FileRow
 from keepm.model.checksum import Checksum
 from keepm.operations import anchoring, holding, intake, news
-from keepm.operations.parsing import Ahead
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import reader
@@ -194,7 +193,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     if told.marks:
         anchoring.advance_others(vault)
     if unread or skipped or removed:
-        _settle_copies(vault)
+        settle_copies(vault)
     return Pass(seen, len(unread), len(removed), len(skipped), len(lost.held))
 
 
@@ -237,7 +236,7 @@ def _put_meta(vault: Vault, meta: dict[str, str]) -> None:
     writing.apply(vault.database, Batch(meta=meta))
 
 
-def _settle_copies(vault: Vault) -> None:
+def settle_copies(vault: Vault) -> None:
     """Keep out what became a copy of a note, and take in what is none any more."""
     for _ in range(2):
         late = lookalikes.unsettled(vault.database)
@@ -313,25 +312,24 @@ def refresh_paths(vault: Vault, paths: Iterable[str]) -> None:
     batch = intake.read_batch(vault, there, known, time.time_ns())
     writing.apply(vault.database, batch)
     _settle(vault, [entry.file for entry in batch.entries])
-    _settle_copies(vault)
+    settle_copies(vault)
 
 
 def take_up(
     vault: Vault,
     paths: Iterable[str],
     committed: Commit | None = None,
-    ahead: Ahead | None = None,
 ) -> None:
     """Bring the index up to what a mutation wrote, its ledger event included.
 
-    `committed` is the commit that wrote these paths, if it is being made just now, and `ahead`
-    what was parsed of it; when it is durable the caller moves the anchor on. The caller holds
-    the vault's lock: only then are these paths all that the ledger's news is about, and the next
-    retrieval needn't look at the whole vault.
+    `committed` is the commit that wrote these paths, if it is being made just now; when it is
+    durable the caller moves the anchor on. The caller holds the vault's lock: only then are these
+    paths all that the ledger's news is about, and the next retrieval needn't look at the whole
+    vault.
     """
     told = news.of(vault, committed.event, committed.appended) if committed else None
     told = told or news.read(vault)
-    batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns(), ahead)
+    batch = intake.read_batch(vault, dict.fromkeys(paths), {}, time.time_ns())
     writing.apply(
         vault.database,
         replace(
@@ -343,6 +341,6 @@ def take_up(
             edits=(),
         ),
     )
-    _settle_copies(vault)
+    settle_copies(vault)
     if told.marks and committed is None:
         anchoring.advance(vault)

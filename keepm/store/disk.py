@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from keepm.errors import StorageFailed
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+from keepm.store import syncing
 
 RECORD_MODE = 0o600
 _MOST_AT_ONCE = 1 << 20
@@ -29,7 +26,6 @@ _CLOSE = getattr(os, "O_CLOEXEC", 0)
 # A FIFO would block the open for ever, a symlink would lead elsewhere.
 _CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_SYNC = _CAREFUL | (os.O_RDWR | _BINARY if sys.platform == "win32" else os.O_RDONLY)
-_SYNCS = 6  # side by side: a change of one file has five to seven
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -198,47 +194,16 @@ class OSDisk:
 
     def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
         # Side by side: one flush of the file system's journal serves all who wait for it.
-        here = paths[:1] if meanwhile is None else ()
-        others = [_beside(self._sync_one, path) for path in paths[len(here) :]]
+        descriptors: list[int] = []
         try:
-            for path in here:
-                self._sync_one(path)
-            if meanwhile is not None:
-                meanwhile()
+            for path in paths:
+                descriptors += _to_sync(path)
+            with syncing.beside(descriptors):
+                if meanwhile is not None:
+                    meanwhile()
         finally:
-            refusals = [each.exception() for each in others]  # waits for them
-        for refusal in refusals:
-            if refusal is not None:
-                raise refusal
-
-    def _sync_one(self, path: Path) -> None:
-        if path.is_dir():
-            self.sync_folder(path)
-        else:
-            _sync(path, _TO_SYNC)
-
-
-@functools.cache
-def _helpers() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # what only reads needs none of it
-
-    return ThreadPoolExecutor(_SYNCS - 1, thread_name_prefix="keepm-sync")
-
-
-def _beside(act: Callable[[Path], None], path: Path) -> Future[None]:
-    """Let a helper's thread act, or act here where no thread can be had (at the end, say)."""
-    from concurrent.futures import Future
-
-    try:
-        return _helpers().submit(act, path)
-    except RuntimeError:
-        done: Future[None] = Future()
-        try:
-            act(path)
-            done.set_result(None)
-        except OSError as error:
-            done.set_exception(error)
-        return done
+            for descriptor in descriptors:
+                os.close(descriptor)
 
 
 _WHY = {
@@ -310,6 +275,17 @@ def _to_scan(folder: Path) -> Iterator[Path | int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _to_sync(path: Path) -> list[int]:
+    """Open a file or folder to sync it; nothing for what needs no syncing."""
+    try:
+        return [os.open(path, _TO_SYNC | _CLOSE)]
+    except (IsADirectoryError, PermissionError):
+        # Folders can't be synced on Windows; the file system journals its names itself.
+        if sys.platform == "win32" and path.is_dir():
+            return []
+        raise
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -49,10 +49,16 @@ class Written:
 
     `unsynced` are the files and folders that are to be synced, `fresh` the files just made: when
     the sync fails they have to go, since after it the kernel may take their pages for clean.
+    `folders` are those whose names are durable with them.
     """
 
     unsynced: tuple[Path, ...]
     fresh: tuple[Path, ...]
+    folders: frozenset[str] = frozenset()
+
+    def settle(self, root: Root) -> None:
+        """Note that all was synced: it needn't be again for what was there."""
+        root.durable_folders.update(self.folders)
 
     def discard(self, root: Root) -> None:
         """Take away what was made, as far as possible."""
@@ -72,6 +78,7 @@ def put(root: Root, data: bytes) -> Checksum:
         written = write(root, {checksum: data})
         try:
             root.disk.sync_all(written.unsynced)
+            written.settle(root)
         except OSError:
             written.discard(root)
             raise
@@ -94,16 +101,21 @@ def write(root: Root, versions: Mapping[Checksum, bytes]) -> Written:
         for checksum, data in versions.items():
             place = root.paths.locate(_path(checksum))
             # Also what is there already: whoever put it there may have failed before the sync.
-            unsynced += [place, place.parent, place.parent.parent]
+            unsynced += [place, place.parent]
+            there = root.disk.state(place.parent) is not None
+            if not there or place.parent.name not in root.durable_folders:
+                unsynced.append(place.parent.parent)
             if _is_whole(root, place, data):
                 continue
             root.disk.make_folders(place.parent, sync=False)
             fresh.append(place)
             root.disk.create(place, data, mode=RECORD_MODE, sync=False)
+        folder = root.paths.locate(FOLDER)
+        folders = root.disk.names(folder) if folder in unsynced else ()
     except OSError:
         Written((), tuple(fresh)).discard(root)
         raise
-    return Written(tuple(dict.fromkeys(unsynced)), tuple(fresh))
+    return Written(tuple(dict.fromkeys(unsynced)), tuple(fresh), frozenset(folders))
 
 
 def _is_whole(root: Root, place: Path, data: bytes) -> bool:

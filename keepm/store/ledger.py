@@ -161,15 +161,26 @@ def append(root: Root, event: LedgerEvent, last: Tail | None = None) -> Written:
     last = last or tail(root)
     if (event.sequence, event.previous) != (last.head.sequence + 1, last.head.hash):
         event = event.relinked(last.head)
-    line = event.line()
-    at = last.head.size_bytes - len(last.torn)
-    if not line.startswith(last.torn):
-        at, line = last.head.size_bytes, b"\n" + line
+    at, line = _fitted(event, last)
     folder = root.paths.locate(FOLDER)
     place = folder / _file_name(root.writer_id)
     root.disk.write_at(place, line, at, sync=False)
     head = Head(event.sequence, event.hash, at + len(line))
     return Written(event, head, (place, folder) if at == 0 else (place,))
+
+
+def head_after(last: Tail, event: LedgerEvent) -> Head:
+    """Return how a chain ends once the event that follows its end is appended."""
+    at, line = _fitted(event, last)
+    return Head(event.sequence, event.hash, at + len(line))
+
+
+def _fitted(event: LedgerEvent, last: Tail) -> tuple[int, bytes]:
+    """Return where in the file an event goes, and what is to be written there."""
+    line = event.line()
+    if line.startswith(last.torn):
+        return last.head.size_bytes - len(last.torn), line
+    return last.head.size_bytes, b"\n" + line
 
 
 def rewrite_last(root: Root) -> tuple[Path, ...]:

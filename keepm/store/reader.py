@@ -159,6 +159,11 @@ def state(root: Root, path: str) -> FileState | None:
         seen = root.disk.state(place)
     if seen is None or marks.kind(seen) != stat.S_IFREG or marks.is_evicted(seen):
         return None
+    return file_state(path, seen)
+
+
+def file_state(path: str, seen: os.stat_result) -> FileState:
+    """Return what tells a file's version, of what the system says about it."""
     return FileState(path, seen.st_size, seen.st_mtime_ns, seen.st_ino)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from keepm.errors import InvalidInput, RootUnavailable
 from keepm.model import layout
@@ -20,11 +20,15 @@ _RECORD_FOLDERS = tuple(f"{layout.RECORDS}/{name}" for name in _RECORDS)
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """What the rest of the store works on; `writer_id` names this machine's chain of events."""
+    """What the rest of the store works on; `writer_id` names this machine's chain of events.
+
+    The names of `durable_folders`, where objects lie, were synced since this vault was opened.
+    """
 
     paths: VaultPaths
     disk: Disk
     writer_id: str
+    durable_folders: set[str] = field(default_factory=set, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_id(self.writer_id)

@@ -24,31 +24,18 @@ from keepm.model import identity, layout
 from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
 from keepm.store.changes import Change, ChangeSet, Create, Delete, Move
+from keepm.store.commits import Appended as Appended
+from keepm.store.commits import Commit as Commit
+from keepm.store.commits import Staged as Staged
 from keepm.store.disk import failed, reporting
 from keepm.store.event import Digests, EventDraft, Head, LedgerEvent
 from keepm.store.finishing import Outcome, finish, version
 from keepm.store.journal import FileIntent, Intent
 from keepm.store.ledger import Tail, Written
+from keepm.store.reader import FileState, file_state
 from keepm.store.root import Root as Root
 from keepm.store.root import check_id
 from keepm.store.root import initialise as initialise
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """How this writer's ledger ended before and after an event was appended."""
-
-    before: Head
-    after: Head
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A change that stands: its event, and for each path its new checksum, None where it left."""
-
-    event: LedgerEvent
-    written: Mapping[str, Checksum | None]
-    appended: Appended
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +75,7 @@ def commit(
     transaction_id: str,
     at: str,
     resolves: str | None = None,
-    meanwhile: Callable[[], None] | None = None,
+    staged: Callable[[Staged], None] | None = None,
     placed: Callable[[Commit], None] | None = None,
 ) -> Commit:
     """Apply a change set with its ledger event, or nothing.
@@ -96,10 +83,10 @@ def commit(
     The caller holds the lock and has `recovered` under it; nothing was changed since. `resolves`
     is the id of a blocked record whose files this may touch: its owner has decided.
 
-    Both are called while the disk is waited for, and must not fail: `meanwhile` before the commit
-    point; `placed` when the files and the event are in their places. Nothing takes them back from
-    there any more, but they may not be durable yet. When an error has to be ridden over, `placed`
-    may not be called at all.
+    Both are called while the disk is waited for, and must not fail: `staged` before the commit
+    point, where all may still come to nothing; `placed` when the files and the event are in their
+    places. Nothing takes them back from there any more, but they may not be durable yet. When an
+    error has to be ridden over, `placed` may not be called at all.
 
     Raises:
         ChecksumMismatch: a file isn't the expected version; the newer text was kept.
@@ -128,13 +115,15 @@ def commit(
         ),
     )
     intent = Intent(transaction_id, root.writer_id, files, event)
-    _stage(root, intent, planned, meanwhile=meanwhile)
-    _seal(root, intent)
     written: dict[str, Checksum | None] = {}
     for file in files:
         written[file.path] = None
         if file.after is not None:
             written[file.target] = Checksum(file.after)
+
+    def tell_staged(states: Mapping[str, FileState]) -> None:
+        if staged is not None:
+            staged(Staged(stands(event, ledger.head_after(last, event)), states))
 
     def stands(event: LedgerEvent, head: Head | None) -> Commit:
         # Nobody takes an end for known that has no size.
@@ -145,6 +134,8 @@ def commit(
         if placed is not None:
             placed(stands(line.event, line.head))
 
+    _stage(root, intent, planned, told=tell_staged)
+    _seal(root, intent)
     outcome = _conclude(root, intent, last, tell)
     return stands(outcome.event, outcome.head)
 
@@ -299,11 +290,12 @@ def _stage(
     intent: Intent,
     planned: list[_Planned],
     seen: tuple[bytes, ...] = (),
-    meanwhile: Callable[[], None] | None = None,
+    told: Callable[[Mapping[str, FileState]], None] = lambda states: None,
 ) -> None:
     """Write the record's draft and the versions, durably; `seen` are versions of no planned file.
 
-    One wait for the disk. The draft comes first: it lists what is to be cleared away.
+    One wait for the disk, in which the states of the new files are `told`. The draft comes first:
+    it lists what is to be cleared away.
     """
     here = intent.about
     versions = {Checksum.of(data): data for data in seen}
@@ -313,6 +305,7 @@ def _stage(
         if each.file.after is not None:
             versions[Checksum(each.file.after)] = each.data
     kept: history.Written | None = None
+    states: dict[str, FileState] = {}
     try:
         staged = [journal.draft(root, intent)]
         kept = history.write(root, versions)
@@ -323,8 +316,11 @@ def _stage(
             place = intent.staged(root, number)
             root.disk.make_folders(place.parent)
             root.disk.create(place, each.data, mode=each.mode, sync=False)
+            if (seen_there := root.disk.state(place)) is not None:
+                states[here] = file_state(here, seen_there)
             staged.append(place)
-        root.disk.sync_all([*staged, *kept.unsynced], meanwhile)
+        root.disk.sync_all([*staged, *kept.unsynced], lambda: told(states))
+        kept.settle(root)
     except (OSError, KeepMError) as error:
         journal.discard(root, intent)
         if kept is not None:

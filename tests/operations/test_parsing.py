@@ -16,9 +16,8 @@ import pytest
 from keepm.index.writing import FileRow
 from keepm.model.checksum import Checksum
 from keepm.operations import intake, parsing, sync
-from keepm.operations.parsing import Ahead, Parser, Source
+from keepm.operations.parsing import Parser, Source
 from keepm.operations.vault import Vault
-from keepm.store.changes import Create, Delete, Move
 from tests.index.test_writing import contents
 from tests.operations.support import Machine
 
@@ -117,10 +116,10 @@ def test_a_group_is_parsed_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> No
     real = parsing.parse
     here: list[str] = []
 
-    def slow(sources: Sequence[Source], ahead: Ahead | None = None) -> Any:
+    def slow(sources: Sequence[Source]) -> Any:
         here.extend(each.file.path for each in sources)
         time.sleep(0.05)
-        return real(sources, ahead)
+        return real(sources)
 
     group = [source(f"Memory/global/note-{n}.md", f"Word {n}.\n") for n in range(20)]
     with Parser(apart=True) as parser:
@@ -283,45 +282,3 @@ def test_a_filling_that_is_stopped_ends_its_process(
     assert sync.reconcile(vault).read == 0
     assert vault.database.get_meta("filled") is None
     assert [process.returncode is not None for process in started.all] == [True]
-
-
-# ---- what a change writes, parsed while the disk is waited for ---------------------------------
-
-
-@pytest.mark.parametrize("given", [each for portion in PORTIONS for each in portion])
-def test_what_was_parsed_ahead_is_what_the_file_leaves(given: Source) -> None:
-    changed = given.file._replace(mtime_ns=77, scanned_ns=88)
-    ahead = Ahead([Create(given.file.path, given.data)])
-    ahead.parse()
-
-    assert (
-        ahead.take(Source(given.data, changed)) == parsing.parse([Source(given.data, changed)])[0]
-    )
-    assert parsing.parse([Source(given.data, changed)], ahead) == parsing.parse(
-        [Source(given.data, changed)]
-    )
-
-
-def test_nothing_parsed_ahead_stands_for_other_bytes() -> None:
-    """A hand edit right after the change: what the file holds counts."""
-    planned, found = PORTIONS[0]
-    other = Source(found.data, found.file._replace(path=planned.file.path))
-    ahead = Ahead([Create(planned.file.path, planned.data)])
-    assert ahead.take(planned) is None, "not parsed yet"
-    ahead.parse()
-
-    assert ahead.take(other) is None
-    assert parsing.parse([other], ahead) == parsing.parse([other])
-
-
-def test_a_moved_document_is_parsed_where_it_goes_and_a_removed_one_not_at_all() -> None:
-    given = PORTIONS[1][0]
-    old = Checksum.of(b"old")
-    ahead = Ahead([
-        Move("Memory/global/old.md", given.file.path, given.data, old),
-        Move("Memory/global/gone.md", "Memory/.trash/x/gone.md", b"old", old),
-        Delete("Memory/global/other.md", old),
-    ])  # fmt: skip
-    ahead.parse()
-
-    assert ahead.take(given) == parsing.parse([given])[0]

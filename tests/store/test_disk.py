@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from pathlib import Path
 
 import pytest
 
+from keepm.store import syncing
 from keepm.store.disk import Disk, OSDisk, failed
 from tests.fakes.memory_disk import MemoryDisk
 
@@ -216,16 +217,19 @@ def test_one_that_can_not_be_synced_among_several_is_told(place: Place, bad: int
 def test_where_no_thread_can_be_had_everything_is_synced_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def submit(*_: object) -> None:
-        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+    def start(*_: object) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    syncing._helpers.cache_clear()
     disk = OSDisk()
     disk.create(tmp_path / "a", b"1", mode=None, sync=False)
 
-    disk.sync_all([tmp_path / "a", tmp_path])
-    with pytest.raises(FileNotFoundError):
-        disk.sync_all([tmp_path / "a", tmp_path / "gone"])
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        disk.sync_all([tmp_path / "a", tmp_path])
+        with pytest.raises(FileNotFoundError):
+            disk.sync_all([tmp_path / "a", tmp_path / "gone"])
+    syncing._helpers.cache_clear()
 
 
 def test_a_file_that_could_not_be_synced_is_not_left_behind(

@@ -149,3 +149,28 @@ def test_an_object_whose_sync_fails_is_not_left_under_its_name(
         support.apply(root, Create(NOTE, b"text"))
     assert [each.digest for each in history.objects(root)] == [whole.hex]
     assert support.notes(root) == {}
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "made by another", "removed"])
+def test_an_object_survives_a_power_cut_whoever_made_its_folder(meanwhile: str) -> None:
+    """What was synced once isn't again; a folder that came since, or came back, is."""
+    root, disk = support.memory_root()
+    texts: dict[str, list[bytes]] = {}
+    for number in range(2000):
+        data = str(number).encode()
+        texts.setdefault(Checksum.of(data).hex[:2], []).append(data)
+    (_, first), (name, some) = list(texts.items())[:2]
+    folder = root.paths.locate(f"{history.FOLDER}/{name}")
+    history.put(root, first.pop())
+    if meanwhile == "made by another":
+        disk.make_folders(folder, sync=False)
+    else:
+        history.put(root, some[0])
+    if meanwhile == "removed":
+        disk.unlink(folder / Checksum.of(some[0]).hex)
+        disk.remove_folder(folder)
+        disk.sync_folder(folder.parent)
+
+    history.put(root, some[1])
+    disk.lose_power()
+    assert history.get(root, Checksum.of(some[1])) == some[1]

@@ -1,0 +1,80 @@
+"""Waiting for the disk once for many files: threads that sync what is open, side by side.
+
+A thread that waits for the disk doesn't need the interpreter, but one that opens, looks or closes
+does, and gets it only now and then from one that computes. So these threads do nothing but sync,
+and whoever waits for them takes what none of them has begun.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+
+_HELPERS = 5  # a change of one file has five to seven to sync
+
+
+class _Round:
+    """Descriptors that are synced together."""
+
+    def __init__(self, descriptors: Sequence[int]) -> None:
+        self._waiting = [*descriptors]
+        self._done: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
+
+    def work(self) -> None:
+        """Sync one after the other what nobody has taken."""
+        while True:
+            try:
+                descriptor = self._waiting.pop()
+            except IndexError:
+                return
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                self._done.put(error)
+            else:
+                self._done.put(None)
+
+    def refusals(self, number: int) -> list[OSError]:
+        """Wait until so many are done; return what was refused."""
+        found = [self._done.get() for _ in range(number)]
+        return [each for each in found if each is not None]
+
+
+@contextlib.contextmanager
+def beside(descriptors: Sequence[int]) -> Iterator[None]:
+    """Sync open files and folders while the body of the `with` runs; it ends when all are synced.
+
+    Raises:
+        OSError: one of them was refused.
+    """
+    round_ = _Round(descriptors)
+    for helpers in [_helpers()] if descriptors else ():
+        for _ in descriptors[:_HELPERS]:
+            helpers.put(round_)
+    refusals: list[OSError] = []
+    try:
+        yield
+    finally:
+        round_.work()
+        refusals = round_.refusals(len(descriptors))
+    if refusals:
+        raise refusals[0]
+
+
+@functools.cache
+def _helpers() -> queue.SimpleQueue[_Round]:
+    """Start the threads; return how they get to know of a round."""
+    rounds: queue.SimpleQueue[_Round] = queue.SimpleQueue()
+
+    def help_on() -> None:
+        while True:
+            rounds.get().work()
+
+    with contextlib.suppress(RuntimeError):  # no thread can be had, at the end, say
+        for number in range(_HELPERS):
+            threading.Thread(target=help_on, name=f"keepm-sync-{number}", daemon=True).start()
+    return rounds
