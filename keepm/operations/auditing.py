@@ -122,8 +122,9 @@ def accept(vault: Vault, caller: Caller) -> Accepted:
                 "accepted": " ".join(f"{c.writer}:{_end(c.head)}" for c in chains),
             },
         )
+        at = ledger.next_time(vault.root, vault.now())
         event = transaction.record(
-            vault.root, record, (), versions=(), transaction_id=vault.new_id(), at=vault.now()
+            vault.root, record, (), versions=(), transaction_id=vault.new_id(), at=at
         )
         heads = ledger.heads(vault.root)
         kept = {w: h for w, h in anchoring.anchors(vault).items() if w not in _writers(chains)}

@@ -33,7 +33,7 @@ from keepm.model.proposal import Proposal
 from keepm.operations import anchoring, asking, holding, identifying, recording, sync, withheld
 from keepm.operations.ahead import Ahead
 from keepm.operations.vault import Caller, Vault
-from keepm.store import lock, reader, transaction
+from keepm.store import ledger, lock, reader, transaction
 from keepm.store.changes import ChangeSet, Delete, Move
 from keepm.store.ledger import EventDraft, LedgerEvent
 from keepm.store.root import furnish, is_bare, is_there
@@ -211,7 +211,7 @@ def mutate(vault: Vault, caller: Caller, plan: Callable[[Desk], Plan]) -> Receip
         KeepMError: whatever the plan or the store refuses; nothing was changed then.
     """
     with writing_time(vault, caller) as recovered:
-        desk = Desk(vault, vault.new_id(), vault.now())
+        desk = Desk(vault, vault.new_id(), ledger.next_time(vault.root, vault.now()))
         planned = plan(desk)
         held = recovered.waiting.intersection(planned.changes.touched)
         if held and planned.resolves is None:
@@ -266,7 +266,7 @@ Make = Callable[[Desk], tuple[Plan, Made]]
 def preview(vault: Vault, caller: Caller, make: Make[Made]) -> Made:
     """Plan what `carry_out` would do now, stop there, and return what is to be shown of it."""
     with writing_time(vault, caller):
-        return make(Desk(vault, vault.new_id(), vault.now()))[1]
+        return make(Desk(vault, vault.new_id(), ledger.next_time(vault.root, vault.now())))[1]
 
 
 def carry_out(

@@ -69,7 +69,7 @@ def read(vault: Vault, operation: str, token: str) -> Kept:
     try:
         record = json.loads(_path(vault, token).read_bytes())
         fits = record["format"] == _FORMAT and record["operation"] == operation
-        if fits and datetime.fromisoformat(record["expires"]) > vault.clock.now():
+        if fits and _is_valid(vault, record["expires"]):
             return Kept({str(k): str(v) for k, v in record["request"].items()}, record["digest"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # said below in one sentence, whatever is wrong with it
@@ -90,8 +90,13 @@ def _clear(vault: Vault, folder: Path) -> None:
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             expires = json.loads(path.read_bytes())["expires"]
-            if datetime.fromisoformat(expires) <= vault.clock.now():
+            if not _is_valid(vault, expires):
                 path.unlink()
+
+
+def _is_valid(vault: Vault, expires: str) -> bool:
+    left = datetime.fromisoformat(expires) - vault.clock.now()
+    return timedelta() < left <= LIFETIME  # more is left only where the clock was set back
 
 
 def _path(vault: Vault, token: str) -> Path:

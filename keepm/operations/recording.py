@@ -22,7 +22,7 @@ from keepm.model.document import Damaged
 from keepm.model.quarantine import UNREVIEWED
 from keepm.operations import anchoring, news
 from keepm.operations.vault import Vault
-from keepm.store import history, lock, reader, transaction
+from keepm.store import history, ledger, lock, reader, transaction
 from keepm.store.changes import Change, Create
 from keepm.store.event import Digests, EventDraft
 
@@ -263,7 +263,7 @@ def _write(
         (change,),
         versions=() if data is None else (data,),
         transaction_id=vault.new_id(),
-        at=vault.now(),
+        at=ledger.next_time(vault.root, vault.now()),
     )
     return _settle(vault, edit.path)
 

@@ -79,7 +79,7 @@ def deep_in(vault: Vault) -> float:
     if last is None:
         return 0.0
     passed = (vault.clock.now() - datetime.fromisoformat(last)).total_seconds()
-    return max(0.0, period - passed)
+    return max(0.0, period - passed) if passed >= 0 else 0.0  # the clock was set back
 
 
 def _is_due(vault: Vault) -> bool:

@@ -6,6 +6,7 @@ One line per event, in the order in which they happened; `event` says what a lin
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,10 @@ class Tail:
     head: Head
     torn: bytes = b""  # what stands behind the last newline
     line: bytes = b""  # the line before it, with its newline
+    time: str = ""  # of the last event
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 
 def head(root: Root) -> Head:
@@ -116,10 +121,23 @@ def tail(root: Root, writer: str | None = None) -> Tail:
             event = _event(line)
             if event is not None:
                 reached = Head(event.sequence, event.hash, seen.st_size)
-                return Tail(reached, torn, lines[-1] + b"\n")
+                return Tail(reached, torn, lines[-1] + b"\n", event.time)
         if start == 0:
             return Tail(Head(0, FIRST, seen.st_size), torn)
         reach *= 4
+
+
+def next_time(root: Root, now: str) -> str:
+    """Return the time of this writer's next event: now, but never before its last one.
+
+    What counts is told by the order of events, also after a clock was set back.
+
+    Raises:
+        StorageFailed: the ledger can't be read.
+    """
+    with reporting(f"{FOLDER}/{_file_name(root.writer_id)}"):
+        last = tail(root).time
+    return max(now, last) if _TIME.fullmatch(last) else now
 
 
 def find(root: Root, event: LedgerEvent) -> tuple[LedgerEvent, bool] | None:
