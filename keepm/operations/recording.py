@@ -30,6 +30,7 @@ OPERATION = "external-edit"
 SURFACE = "edit"
 _NO_FILE = ("ELOOP", "EISDIR", "EINVAL", "ENXIO")  # a link, a folder, a pipe: no version
 _AT_ONCE = 50  # how many are recorded in one hold of the lock
+_BETWEEN_SECONDS = 0.05  # and until the next some, for whoever waits for the lock
 TO_TRASH = frozenset({"delete", "inbox_prune"})
 """Operations that put into the trash whatever version they leave."""
 _KINDS = {
@@ -39,8 +40,8 @@ _KINDS = {
 """Of which kind the versions are that these operations put in place."""
 
 
-def record(vault: Vault) -> bool:
-    """Put noted hand edits on record if the lock is free; tell whether some are left.
+def record(vault: Vault, *, most: int = _AT_ONCE) -> bool:
+    """Put at most so many noted hand edits on record if the lock is free; tell if some are left.
 
     A busy lock or a vault that can't be written leaves them for the next time: reading goes on.
     """
@@ -51,25 +52,35 @@ def record(vault: Vault) -> bool:
             recovery = transaction.recover(vault.root)
             if recovery.finished:
                 return True  # the index must see those files first
-            record_held(vault)
+            record_held(vault, most=most)
     except RootUnavailable:
         return True
     return bool(handmade.pending(vault.database, 1))
 
 
-def record_held(vault: Vault) -> None:
+def record_all(vault: Vault) -> None:
+    """Put all noted hand edits on record, for a thread that has time: others may go between."""
+    left = len(handmade.pending(vault.database))
+    while left and record(vault) and not vault.progress.stopping.wait(_BETWEEN_SECONDS):
+        before, left = left, len(handmade.pending(vault.database))
+        if left >= before:
+            return  # the lock isn't free, or nothing can be written: the next time
+
+
+def record_held(vault: Vault, *, most: int = _AT_ONCE) -> None:
     """Put noted hand edits on record. The caller holds the vault's lock and has recovered.
 
     Raises:
         StorageFailed: the file system refused; what isn't on record stays noted.
     """
-    pending = handmade.pending(vault.database, _AT_ONCE)
+    pending = handmade.pending(vault.database)
     if pending:
         _take_up(vault, ())
     # What is gone comes last: it may have gone to another name, edited on the way.
-    pending.sort(key=lambda edit: reader.state(vault.root, edit.path) is None)
+    pending.sort(key=lambda edit: edit.before is not None)
+    now = sorted(pending[:most], key=lambda edit: reader.state(vault.root, edit.path) is None)
     done: set[str] = set()
-    for edit in pending:
+    for edit in now:
         if edit.path not in done:
             done.update(_record(vault, edit, pending))
 

@@ -22,6 +22,7 @@ from keepm.store.root import is_bare
 
 _FRESH_SECONDS = 2.0  # a retrieval trusts a pass this young
 _INLINE_SECONDS = 0.05  # a pass that took longer runs beside the answer, not before it
+_FEW = 5  # hand edits that an answer puts on record: each waits for the disk
 _IDLE_SECONDS = 10.0  # after such a pause an answer waits for the look at the files
 _PATIENCE_SECONDS = 1.0  # how long an answer waits for a running pass
 
@@ -101,7 +102,8 @@ def _pass_quietly(vault: Vault) -> None:
         with vault.database.hurried():
             reconcile(vault)
             vault.progress.trouble = None
-            recording.record(vault)
+            if recording.record(vault, most=_FEW):
+                _in_background(vault, first=False, awaited=False)
     except RootUnavailable:
         return  # the state says so in every answer
     except IndexUnavailable as error:
@@ -200,7 +202,7 @@ def _work(vault: Vault, first: bool) -> None:
         reconcile(vault)
         vault.progress.trouble = None
         vault.progress.settled.set()
-        recording.record(vault)
+        recording.record_all(vault)
         if first:
             recording.keep_seen(vault)
     except KeepMError as error:

@@ -269,6 +269,50 @@ def test_a_note_renamed_and_edited_at_once_is_one_edit(machine: Machine, vault: 
     assert event.changes == (Digests(digest(old), digest(old + "\nBy hand.\n")),)
 
 
+@pytest.mark.parametrize("to", ["z", "a"])
+def test_many_renamed_and_edited_at_once_are_one_edit_each_however_few_are_taken_at_a_time(
+    machine: Machine, vault: Vault, to: str
+) -> None:
+    for number, (place, text) in enumerate([made(machine, vault, f"m{n}") for n in range(6)]):
+        place.unlink()
+        place.with_name(f"{to}{number}.md").write_text(text + "\nBy hand.\n", "utf-8")
+    sync.reconcile(vault)
+
+    while recording.record(vault, most=2):
+        pass
+
+    edits = events(vault)[6:]
+    assert [event.operation for event in edits] == ["external-edit"] * 6
+    assert all(change.before and change.after for event in edits for change in event.changes)
+
+
+def test_a_look_beside_the_answers_puts_all_on_record(machine: Machine, vault: Vault) -> None:
+    """An answer waited for fifty of them at every look, for minutes."""
+    made(machine, vault)
+    vault.progress.took, vault.progress.ended = 0.0, None
+    for number in range(120):
+        machine.put(f"Memory/global/n{number}.md", f"---\nid: n-{number}\n---\ntext {number}\n")
+
+    sync.refresh(vault)
+
+    assert len(events(vault)) < 60
+    assert vault.progress.worker is not None
+    vault.progress.worker.join()
+    assert len(events(vault)) == 121
+    assert handmade.pending(vault.database) == []
+
+
+def test_a_lock_that_is_held_ends_the_recording_for_now(machine: Machine, vault: Vault) -> None:
+    place, text = made(machine, vault)
+    place.write_text(text + "\nBy hand.\n", "utf-8")
+    sync.reconcile(vault)
+    with lock.hold(vault.root.paths, surface="test", timeout=1, now=vault.now()):
+        recording.record_all(vault)
+    assert len(handmade.pending(vault.database)) == 1
+    recording.record_all(vault)
+    assert operations(vault) == ["create", "external-edit"]
+
+
 def test_a_restored_backup_makes_the_index_read_the_ledgers_anew(
     machine: Machine, vault: Vault
 ) -> None:
