@@ -8,6 +8,7 @@ the commit point.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from keepm.store.event import LedgerEvent, canonical
 from keepm.store.root import Root, is_id
 
 FOLDER = f"{layout.RECORDS}/journal"
+# What opening a link, a folder, a pipe or something huge says: no record of ours.
+_NO_FILE = frozenset({errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO, errno.EFBIG})
 _FORMAT = 1
 _LARGEST = 1 << 26
 
@@ -254,6 +257,10 @@ def _load(root: Root, place: Path) -> Intent | None:
     try:
         return Intent.decode(root.disk.read(place, limit=_LARGEST)[0])
     except (FileNotFoundError, ValueError):
+        return None
+    except OSError as error:
+        if error.errno not in _NO_FILE:
+            raise
         return None
 
 

@@ -7,6 +7,7 @@ lost: it stays where it is, or goes to the trash.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -72,8 +73,16 @@ def remove_record(root: Root, intent_id: str) -> Delete:
 
     Raises:
         NotFound: it isn't there.
+        WrongState: it is no file.
     """
     path = f"{journal.FOLDER}/{intent_id}.json"
+    with reporting(path):
+        seen = root.disk.state(root.paths.locate(journal.FOLDER) / f"{intent_id}.json")
+    if seen is not None and not stat.S_ISREG(seen.st_mode):
+        raise WrongState(
+            f"{path} is no file, and nothing of KeepM's",
+            hint="Take it out of the vault by hand, then call again.",
+        )
     with reporting(path):
         digest = version(root, path)
     if digest is None:

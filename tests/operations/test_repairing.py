@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -233,6 +234,27 @@ def test_a_record_nobody_can_read_can_only_be_taken_away(machine: Machine, fille
         repairing.plan(filled, OWNER, "torn-1", Keep.MINE)
     decide(filled, "torn-1", Keep.THEIRS)
     assert status.status(filled).recovery_pending is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda place: place.symlink_to("/etc/hostname"), Path.mkdir, os.mkfifo],
+    ids=["symlink", "folder", "pipe"],
+)
+def test_what_is_no_record_in_the_journal_stops_nothing(
+    make: Callable[[Path], object], machine: Machine, filled: Vault
+) -> None:
+    """Doctor, status and every change ended at it."""
+    place = machine.root / "Memory/.keepm/journal/odd.json"
+    make(place)
+
+    memories.create(filled, AGENT, claim("another"))
+    assert status.status(filled).recovery_pending == ["odd"]
+    (listed,) = repairing.blocked(filled, OWNER)
+    assert (listed.transaction_id, listed.reason) == ("odd", "unreadable")
+    with pytest.raises(WrongState, match=r"odd\.json is no file"):
+        decide(filled, "odd", Keep.THEIRS)
+    assert os.path.lexists(place)
 
 
 def test_another_machine_s_record_is_left_to_it(machine: Machine, filled: Vault) -> None:
