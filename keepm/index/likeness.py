@@ -11,11 +11,14 @@ import sqlite3
 import struct
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from keepm.config.sameness import load_sameness
-from keepm.index.database import Database
 from keepm.model import similarity
 from keepm.model.memory import Claim, Scope
+
+if TYPE_CHECKING:
+    from keepm.index.database import Database  # not with the process that parses
 
 _TABLES = ("likenesses", "recent_likenesses")
 _MOST_RECENT = 1000  # rows: some three dozen pages' worth of notes

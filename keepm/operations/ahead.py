@@ -16,8 +16,8 @@ from keepm.index import writing
 from keepm.index.writing import Batch, FileRow
 from keepm.model import copies, layout
 from keepm.model.checksum import Checksum
-from keepm.operations import news, parsing, passes
-from keepm.operations.parsing import Source
+from keepm.operations import entering, news, passes
+from keepm.operations.entering import Source
 from keepm.operations.vault import Vault
 from keepm.store import reader
 from keepm.store.changes import Change, Create, Replace
@@ -81,7 +81,7 @@ class Ahead:
             file = FileRow(path, size, mtime_ns, digest, now, None)
             sources.append(Source(change.data, file))
         return Batch(
-            entries=parsing.parse(sources),
+            entries=entering.parse(sources),
             versions=told.versions,
             rulings=told.rulings,
             anew=told.anew,

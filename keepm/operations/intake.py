@@ -19,9 +19,10 @@ from keepm.markdown import documents
 from keepm.model import copies, layout
 from keepm.model.checksum import Checksum
 from keepm.model.document import AnyDocument, Damaged
-from keepm.operations import parsing
+from keepm.operations import entering, parsing
+from keepm.operations.entering import Source
 from keepm.operations.news import News
-from keepm.operations.parsing import Parser, Source
+from keepm.operations.parsing import Parser
 from keepm.operations.vault import Vault
 from keepm.store import history, reader
 from keepm.store.reader import FileState
@@ -129,7 +130,7 @@ def read_batch(
     reading = _Reading(vault, known, scanned_ns)
     for path in paths:
         reading.take(path)
-    return reading.batch(parsing.parse(reading.sources))
+    return reading.batch(entering.parse(reading.sources))
 
 
 @dataclass(slots=True)
@@ -211,7 +212,7 @@ class _Reading:
             elif _is_same(row, file):
                 self.touched.append(file)
             else:
-                entries.append(parsing.entry(document, file))
+                entries.append(entering.entry(document, file))
                 self.edits.append(edit(file.path, row, review=self.vault.reviews_edits))
         return entries
 

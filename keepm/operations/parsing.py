@@ -1,4 +1,4 @@
-"""Documents into index entries, for many of them in a process of its own.
+"""Many documents parsed at once, in a process of its own beside this one.
 
 Filling an index is as much parsing and stemming as writing. In a second process the two go on at
 once, and the threads that answer here meanwhile needn't share the interpreter with a parser. That
@@ -9,40 +9,29 @@ Whatever becomes of it, the documents are parsed: here, if it can't be started o
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import IO, NamedTuple
 
-from keepm.index import entries as indexed
-from keepm.index.writing import Entry, FileRow
-from keepm.markdown import documents, memories
-from keepm.model.document import AnyDocument, Document
-from keepm.model.links import WikiLink
-from keepm.model.memory import Memory
+from keepm.index.entries import Entry
+from keepm.operations.entering import BROKEN, Source, parse, receive, send
 
 LEAST_APART = 800
 """So many documents are worth a process of their own: fewer are read before it has begun."""
 
 _PORTION = 50  # files: at the end of a group one side waits for the other's last one
 _AHEAD = 2  # portions that are on their way: one is parsed, one waits
-_LENGTH = 8  # bytes that say how many follow
-_LARGEST = 1 << 30
 _PIPE_BYTES = 1 << 19  # where it can be chosen: fewer turns until a portion is through
 _PATIENCE_SECONDS = 60.0  # for one portion
-_TURN_SECONDS = 0.0002
 _START = (
-    "import sys; sys.path[:] = sys.argv[1:]; from keepm.operations import parsing as p; p.serve()"
+    "import sys; sys.path[:] = sys.argv[1:]; from keepm.operations.entering import serve; serve()"
 )
-_BROKEN = (EOFError, OSError, ValueError, pickle.PickleError, ImportError, AttributeError)
 
 
 def pays_apart(documents: int) -> bool:
@@ -55,33 +44,6 @@ def _processors() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class Source(NamedTuple):
-    """The bytes of one file, and what the index is to remember of it."""
-
-    data: bytes
-    file: FileRow
-
-
-def parse(sources: Iterable[Source]) -> tuple[Entry, ...]:
-    """Parse files for the index."""
-    read = [(documents.read(file.path, data), file) for data, file in sources]
-    # One after the other: each finds its code and its tables in the processor's caches.
-    return tuple([entry(document, file) for document, file in read])
-
-
-def entry(document: AnyDocument, file: FileRow) -> Entry:
-    """Return what a document leaves in the index."""
-    links: tuple[WikiLink, ...] = ()
-    if isinstance(document.content, Memory):
-        links = memories.relations(_as_memory(document))
-    return indexed.entry(document, file, links)
-
-
-def _as_memory(document: object) -> Document[Memory]:
-    assert isinstance(document, Document)
-    return document
 
 
 class _Portion:
@@ -153,7 +115,7 @@ class Parser:
             self._end()  # who is waited for neither takes nor gives
         try:
             return _unpacked(portion.answer)
-        except _BROKEN:
+        except BROKEN:
             self._end()
             return parse(portion.sources)
 
@@ -163,7 +125,7 @@ class Parser:
         assert child.stdin is not None
         assert child.stdout is not None
         try:
-            _receive(child.stdout)  # it has begun
+            receive(child.stdout)  # it has begun
             while True:
                 while len(sent) < _AHEAD and (sent == deque() or not self._given.empty()):
                     portion = self._given.get()
@@ -171,10 +133,10 @@ class Parser:
                         return
                     if portion.claimed():
                         sent.append(portion)
-                        _send(child.stdin, pickle.dumps(portion.sources, pickle.HIGHEST_PROTOCOL))
-                sent[0].answer = _receive(child.stdout)
+                        send(child.stdin, pickle.dumps(portion.sources, pickle.HIGHEST_PROTOCOL))
+                sent[0].answer = receive(child.stdout)
                 sent.popleft().settled.set()
-        except _BROKEN:
+        except BROKEN:
             return  # what wasn't claimed is parsed here
         finally:
             for portion in sent:
@@ -186,7 +148,7 @@ class Parser:
             child.kill()
             self._given.put(None)
             self._talk.join()
-            with contextlib.suppress(*_BROKEN):
+            with contextlib.suppress(*BROKEN):
                 child.communicate()
 
 
@@ -221,62 +183,3 @@ def _no_window() -> int:
     if sys.platform == "win32":
         return subprocess.CREATE_NO_WINDOW
     return 0
-
-
-def _send(pipe: IO[bytes], data: bytes) -> None:
-    pipe.write(len(data).to_bytes(_LENGTH, "big") + data)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes]) -> bytes:
-    """Return what was sent as one piece.
-
-    Raises:
-        EOFError: the other side has ended, or says something else.
-    """
-    size = int.from_bytes(_exactly(pipe, _LENGTH), "big")
-    if size > _LARGEST:
-        raise EOFError
-    return _exactly(pipe, size)
-
-
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
-
-
-# ---- within that process ---------------------------------------------------------------------
-
-
-def serve() -> None:
-    """Parse what comes in, until it ends; the process ends with it.
-
-    Reading and writing have threads of their own, so that neither side ever waits for the other
-    to make room in a pipe.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for whoever started us
-    gc.disable()  # there is none, and many rows would be looked at for it
-    sys.setswitchinterval(_TURN_SECONDS)  # a pipe takes little at once, and is to be emptied soon
-    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    done: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    done.put(b"")  # we have begun
-
-    def read() -> None:
-        with contextlib.suppress(*_BROKEN):
-            while True:
-                waiting.put(_receive(sys.stdin.buffer))
-        os._exit(0)
-
-    def write() -> None:
-        with contextlib.suppress(*_BROKEN):
-            while True:
-                _send(sys.stdout.buffer, done.get())
-        os._exit(0)
-
-    for work in (read, write):
-        threading.Thread(target=work, daemon=True).start()
-    while True:
-        sources = pickle.loads(waiting.get())  # noqa: S301 - of the process that started us
-        done.put(pickle.dumps(parse(sources), pickle.HIGHEST_PROTOCOL))

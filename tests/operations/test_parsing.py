@@ -15,8 +15,9 @@ import pytest
 
 from keepm.index.writing import FileRow
 from keepm.model.checksum import Checksum
-from keepm.operations import intake, parsing, sync
-from keepm.operations.parsing import Parser, Source
+from keepm.operations import entering, intake, parsing, sync
+from keepm.operations.entering import Source
+from keepm.operations.parsing import Parser
 from keepm.operations.vault import Vault
 from tests.index.test_writing import contents
 from tests.operations.support import Machine
@@ -84,7 +85,7 @@ def wait(parser: Parser) -> None:
         assert portion.settled.wait(30)
 
 
-HERE = [parsing.parse(portion) for portion in PORTIONS]
+HERE = [entering.parse(portion) for portion in PORTIONS]
 
 
 def test_a_process_of_its_own_gives_back_the_same_in_the_same_order(
@@ -113,7 +114,7 @@ def test_until_it_has_begun_nobody_waits_for_it(started: Started) -> None:
 
 def test_a_group_is_parsed_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing, "_PORTION", 1)
-    real = parsing.parse
+    real = entering.parse
     here: list[str] = []
 
     def slow(sources: Sequence[Source]) -> Any:
@@ -140,7 +141,7 @@ def test_without_need_there_is_none(started: Started) -> None:
 def test_large_portions_wait_for_nobody_s_pipe(started: Started) -> None:
     text = "---\nname: long\n---\n\n" + "Many words. " * 8_000
     portions = [[source(f"Memory/global/{n}-{m}.md", text) for m in range(3)] for n in range(5)]
-    assert parsed(portions, apart=True) == [parsing.parse(portion) for portion in portions]
+    assert parsed(portions, apart=True) == [entering.parse(portion) for portion in portions]
     assert len(started.all) == 1
 
 
@@ -215,7 +216,7 @@ def test_where_it_takes_nothing_and_gives_nothing_documents_are_parsed_here(
             parser.give(portion)
         time.sleep(0.1 * claims)  # until the first of them is on its way
         found = [parser.take() for _ in (*PORTIONS[:claims], *portions)]
-    assert found == [*HERE[:claims], *map(parsing.parse, portions)]
+    assert found == [*HERE[:claims], *map(entering.parse, portions)]
     assert started.all[0].returncode is not None
 
 

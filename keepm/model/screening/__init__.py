@@ -15,7 +15,6 @@ from itertools import islice
 
 from keepm.config import ScreeningRules
 from keepm.errors import Problem
-from keepm.model.screening import characters, encoded, markup, secrets
 from keepm.model.screening.hit import Hit
 from keepm.model.screening.runs import runs
 
@@ -70,6 +69,9 @@ def advice(value: str, *, rules: ScreeningRules, language: str = "en") -> tuple[
 
 
 def _hits(value: str, rules: ScreeningRules, *, one_line: bool) -> Iterator[Hit]:
+    # Who only reads screens nothing, and would wait a while for all these patterns.
+    from keepm.model.screening import characters, encoded, markup, secrets
+
     yield from characters.hits(value)
     if one_line and (found := _LINE_BREAK.search(value)):
         yield Hit("line_break", found.start())
