@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from keepm.index.database import Database
 
@@ -41,6 +42,9 @@ class VersionRow:
     similar_to: str = ""  # ids of notes that the change resembles and was let by
 
 
+_VALUES = attrgetter(*(each.name for each in fields(VersionRow)))
+
+
 def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: bool) -> None:
     """Add what events say; `anew` when these are all that the ledgers say now."""
     if anew:
@@ -48,7 +52,7 @@ def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: b
         connection.execute("DELETE FROM meta WHERE key GLOB ?", (f"{_MARK}*",))
     connection.executemany(
         "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (astuple(row) for row in rows),
+        map(_VALUES, rows),
     )
 
 

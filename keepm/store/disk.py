@@ -29,6 +29,10 @@ _TO_SYNC = _CAREFUL | (os.O_RDWR | _BINARY if sys.platform == "win32" else os.O_
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 class Disk(Protocol):
     """What the store asks of a file system. Every method raises OSError when refused."""
 
@@ -75,10 +79,16 @@ class Disk(Protocol):
     def sync_folder(self, folder: Path) -> None:
         """Make the names in a folder durable."""
 
-    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
+    def sync_all(
+        self,
+        paths: Sequence[Path],
+        meanwhile: Callable[[], None] = nothing,
+        then: Callable[[], None] = nothing,
+    ) -> None:
         """Make the bytes of files written unsynced, and the names in folders, durable at once.
 
-        `meanwhile` is called once while the disk is waited for.
+        `meanwhile` is called once while the disk is waited for; `then` when all is durable,
+        perhaps in another thread beside `meanwhile`.
         """
 
 
@@ -192,15 +202,19 @@ class OSDisk:
             return  # folders can't be synced there; the file system journals its names itself
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
-    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
+    def sync_all(
+        self,
+        paths: Sequence[Path],
+        meanwhile: Callable[[], None] = nothing,
+        then: Callable[[], None] = nothing,
+    ) -> None:
         # Side by side: one flush of the file system's journal serves all who wait for it.
         descriptors: list[int] = []
         try:
             for path in paths:
                 descriptors += _to_sync(path)
-            with syncing.beside(descriptors):
-                if meanwhile is not None:
-                    meanwhile()
+            with syncing.beside(descriptors, then):
+                meanwhile()
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)

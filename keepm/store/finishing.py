@@ -17,6 +17,7 @@ from pathlib import Path
 from keepm.errors import InvalidIdentifier, KeepMError
 from keepm.model.checksum import Checksum
 from keepm.store import history, journal, ledger
+from keepm.store.disk import nothing
 from keepm.store.event import Head, LedgerEvent
 from keepm.store.journal import FileIntent, Intent
 from keepm.store.ledger import Tail, Written
@@ -54,7 +55,8 @@ def finish(
     logged = ledger.find(root, intent.event) if last is None else None
     if logged is not None and not logged[1]:
         # A later change stands: files and event are durable, and the record's removal got lost.
-        return _close(root, intent, Outcome(logged[0]))
+        _close(root, intent)
+        return Outcome(logged[0])
     standings = [_standing(root, file) for file in intent.files]
     strange = tuple(
         file.target
@@ -74,13 +76,17 @@ def finish(
     unsynced = [root.paths.locate(folder) for folder in folders]
     if logged is not None:
         root.disk.sync_all([*unsynced, *ledger.rewrite_last(root)])
-        return _close(root, intent, Outcome(logged[0]))
+        _close(root, intent)
+        return Outcome(logged[0])
     # Side by side: a power cut in between leaves the record, and the next look at it compares the
     # files with it, whether the event got through or not.
     written = ledger.append(root, intent.event, last)
-    meanwhile = None if placed is None else functools.partial(placed, written)
-    root.disk.sync_all([*written.unsynced, *unsynced], meanwhile)
-    return _close(root, intent, Outcome(written.event, head=written.head))
+    root.disk.sync_all(
+        [*written.unsynced, *unsynced],
+        meanwhile=nothing if placed is None else functools.partial(placed, written),
+        then=functools.partial(_close, root, intent),
+    )
+    return Outcome(written.event, head=written.head)
 
 
 def version(root: Root, path: str) -> str | None:
@@ -107,12 +113,11 @@ class _Standing(Enum):
     STRANGE = 4
 
 
-def _close(root: Root, intent: Intent, outcome: Outcome) -> Outcome:
+def _close(root: Root, intent: Intent) -> None:
     # The change stands already: what can't be tidied up now is tidied up by the next recovery.
     with contextlib.suppress(OSError):
         if journal.clear_staged(root, intent):
             journal.remove(root, intent)
-    return outcome
 
 
 def _apply(

@@ -13,7 +13,7 @@ import re
 import stat
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,8 +96,9 @@ class VaultPaths:
 
     def _walk(self, components: tuple[str, ...], folders: dict[str, Path] | None) -> Path:
         """Look at each part of a path, and remember the folders that were found to be right."""
-        here, name = self.root, ""
-        for position, component in enumerate(components, 1):
+        known, here = self._nearest(components, folders or {})
+        name = "/".join(components[:known])
+        for position, component in enumerate(components[known:], known + 1):
             folder, name = name, f"{name}/{component}" if name else component
             if folders is not None:
                 folders[folder] = here
@@ -105,6 +106,16 @@ class VaultPaths:
             if not _require_own(here, name):
                 return here.joinpath(*components[position:])  # so nothing below is a symlink
         return here
+
+    def _nearest(
+        self, components: tuple[str, ...], folders: Mapping[str, Path]
+    ) -> tuple[int, Path]:
+        """Return how many parts of a path lead to the nearest folder that is known, and that."""
+        for number in range(len(components) - 1, 0, -1):
+            known = folders.get("/".join(components[:number]))
+            if known is not None:
+                return number, known
+        return 0, self.root
 
 
 def is_portable(name: str) -> bool:

@@ -12,17 +12,20 @@ import functools
 import os
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-_HELPERS = 5  # a change of one file has five to seven to sync
+_HELPERS = 3  # and whoever waits: a change of one file syncs four at once
 
 
 class _Round:
     """Descriptors that are synced together."""
 
-    def __init__(self, descriptors: Sequence[int]) -> None:
+    def __init__(self, descriptors: Sequence[int], then: Callable[[], None]) -> None:
         self._waiting = [*descriptors]
-        self._done: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
+        self._then = then
+        self._left = len(descriptors)
+        self._counting = threading.Lock()
+        self._done: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
     def work(self) -> None:
         """Sync one after the other what nobody has taken."""
@@ -33,29 +36,40 @@ class _Round:
                 return
             try:
                 os.fsync(descriptor)
-            except OSError as error:
+                with self._counting:
+                    self._left -= 1
+                    is_last = self._left == 0  # which it never is where one was refused
+                if is_last:
+                    self._then()
+            except BaseException as error:  # noqa: BLE001  # it is for whoever waits
                 self._done.put(error)
             else:
                 self._done.put(None)
 
-    def refusals(self, number: int) -> list[OSError]:
+    def refusals(self, number: int) -> list[BaseException]:
         """Wait until so many are done; return what was refused."""
         found = [self._done.get() for _ in range(number)]
         return [each for each in found if each is not None]
 
 
 @contextlib.contextmanager
-def beside(descriptors: Sequence[int]) -> Iterator[None]:
+def beside(descriptors: Sequence[int], then: Callable[[], None]) -> Iterator[None]:
     """Sync open files and folders while the body of the `with` runs; it ends when all are synced.
 
+    `then` is called when they are, perhaps in another thread beside the body.
+
     Raises:
-        OSError: one of them was refused.
+        OSError: one of them was refused; or what `then` raises.
     """
-    round_ = _Round(descriptors)
-    for helpers in [_helpers()] if descriptors else ():
-        for _ in descriptors[:_HELPERS]:
-            helpers.put(round_)
-    refusals: list[OSError] = []
+    round_ = _Round(descriptors, then)
+    if not descriptors:
+        yield
+        then()
+        return
+    helpers = _helpers()
+    for _ in descriptors[:_HELPERS]:
+        helpers.put(round_)
+    refusals: list[BaseException] = []
     try:
         yield
     finally:

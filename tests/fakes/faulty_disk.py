@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from keepm.store.disk import Disk
+from keepm.store.disk import Disk, nothing
 
 T = TypeVar("T")
 
@@ -84,11 +84,16 @@ class FaultyDisk:
     def sync_folder(self, folder: Path) -> None:
         self._do(lambda: self.disk.sync_folder(folder))
 
-    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
+    def sync_all(
+        self,
+        paths: Sequence[Path],
+        meanwhile: Callable[[], None] = nothing,
+        then: Callable[[], None] = nothing,
+    ) -> None:
         def half() -> None:
             self.disk.sync_all(paths[: len(paths) // 2])
 
-        self._do(lambda: self.disk.sync_all(paths, meanwhile), torn=half)
+        self._do(lambda: self.disk.sync_all(paths, meanwhile, then), torn=half)
 
     def _do(self, call: Callable[[], T], *, torn: Callable[[], None] | None = None) -> T:
         self.calls += 1

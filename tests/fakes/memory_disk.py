@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from keepm.store.disk import nothing
+
 
 @dataclass
 class _File:
@@ -117,15 +119,20 @@ class MemoryDisk:
         node = self._folder(folder)
         node.durable = dict(node.entries)
 
-    def sync_all(self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None) -> None:
-        if meanwhile is not None:
-            meanwhile()
+    def sync_all(
+        self,
+        paths: Sequence[Path],
+        meanwhile: Callable[[], None] = nothing,
+        then: Callable[[], None] = nothing,
+    ) -> None:
+        meanwhile()
         for path in paths:
             node = self._node(path)
             if isinstance(node, _Folder):
                 node.durable = dict(node.entries)
             else:
                 node.durable = node.data
+        then()
 
     # ---- what only a test does -----------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from keepm.errors import StorageFailed, WrongState
 from keepm.operations import anchoring, auditing, memories, status
 from keepm.operations.vault import Vault
 from keepm.store import ledger
-from keepm.store.disk import OSDisk
+from keepm.store.disk import OSDisk, nothing
 from tests.operations.support import AGENT, OWNER, Machine, claim, events
 
 
@@ -144,10 +144,14 @@ def test_an_anchor_never_runs_ahead_of_what_is_durable(vault: Vault) -> None:
 
     class Failing(OSDisk):
         def sync_all(
-            self, paths: Sequence[Path], meanwhile: Callable[[], None] | None = None
+            self,
+            paths: Sequence[Path],
+            meanwhile: Callable[[], None] = nothing,
+            then: Callable[[], None] = nothing,
         ) -> None:
-            super().sync_all(paths, meanwhile)
-            if any(path.suffix == ".jsonl" for path in paths):
+            fails = any(path.suffix == ".jsonl" for path in paths)
+            super().sync_all(paths, meanwhile, nothing if fails else then)
+            if fails:
                 raise OSError(errno.EIO, "the ledger can't be synced")
 
     broken = dataclasses.replace(vault, root=dataclasses.replace(vault.root, disk=Failing()))
