@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from keepm.index import rulings, versions
@@ -10,7 +10,7 @@ from keepm.index.rulings import RulingRow
 from keepm.index.versions import VersionRow
 from keepm.operations.vault import Vault
 from keepm.store import ledger
-from keepm.store.event import LedgerEvent
+from keepm.store.event import Head, LedgerEvent
 from keepm.store.transaction import Appended
 
 WITHOUT_VERSIONS = frozenset({"gc", "ledger_accept"})
@@ -21,7 +21,7 @@ WITHOUT_VERSIONS = frozenset({"gc", "ledger_accept"})
 class News:
     """Events as rows, and how far each ledger has been read with them.
 
-    `anew`: a ledger is shorter than it was, so these rows are all that counts.
+    `anew`: a ledger is another one than it was, so these rows are all that counts.
     """
 
     versions: tuple[VersionRow, ...] = ()
@@ -35,16 +35,43 @@ def waiting(vault: Vault) -> bool:
     return ledger.sizes(vault.root) != versions.marks(vault.database)
 
 
-def read(vault: Vault) -> News:
-    """Return what is new, for a batch that takes it up."""
+def read(vault: Vault, *, deep: bool = False) -> News:
+    """Return what is new, for a batch that takes it up; `deep`: also where nothing has grown."""
     sizes, known = ledger.sizes(vault.root), versions.marks(vault.database)
-    if sizes == known:
+    if sizes == known and not deep:
         return News(marks={})
-    anew = any(sizes.get(writer, 0) < offset for writer, offset in known.items())
-    events, reached = ledger.events_since(vault.root, {} if anew else known, of=sizes)
-    marks = {versions.mark(writer): str(offset) for writer, offset in reached.items()}
-    events = list(events)
+    anew = _is_another(vault, sizes, known)
+    if sizes == known and not anew:
+        return News(marks={})
+    events: list[LedgerEvent] = []
+    marks: dict[str, str] = {}
+    for writer in sizes:
+        found, reached = ledger.events_since(vault.root, {} if anew else known, of=[writer])
+        events += found
+        marks[versions.mark(writer)] = str(reached[writer])
+        if found or anew:
+            marks[_end(writer)] = _as_text(found[-1]) if found else ""
     return News(tuple(_rows(events)), tuple(_rulings(events)), marks, anew)
+
+
+def _is_another(vault: Vault, sizes: Mapping[str, int], known: Mapping[str, int]) -> bool:
+    """Tell whether a ledger isn't what was read of it and more: a backup, or another branch."""
+    if any(sizes.get(writer, 0) < offset for writer, offset in known.items()):
+        return True
+    for writer, offset in known.items():
+        sequence, _, digest = (vault.database.get_meta(_end(writer)) or "").partition(" ")
+        if digest and not ledger.anchored(vault.root, writer, Head(int(sequence), digest, offset)):
+            return True
+    return False
+
+
+def _end(writer: str) -> str:
+    """Return the key under which the index remembers the last event it read of a ledger."""
+    return f"ledger_end:{writer}"
+
+
+def _as_text(event: LedgerEvent) -> str:
+    return f"{event.sequence} {event.hash}"
 
 
 def of(vault: Vault, event: LedgerEvent, appended: Appended) -> News | None:
@@ -53,7 +80,8 @@ def of(vault: Vault, event: LedgerEvent, appended: Appended) -> News | None:
     known = int(vault.database.get_meta(mark) or 0)
     if known != appended.before.size_bytes or not appended.after.size_bytes:
         return None
-    marks = {mark: str(appended.after.size_bytes)}
+    end = _end(vault.root.writer_id)
+    marks = {mark: str(appended.after.size_bytes), end: _as_text(event)}
     return News(tuple(_rows([event])), tuple(_rulings([event])), marks)
 
 

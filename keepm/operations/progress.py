@@ -37,6 +37,7 @@ class Progress:
     # One pass at a time; a second thread that wants one waits for the first.
     passing: threading.Lock = field(default_factory=threading.Lock)
     worker: threading.Thread | None = None
+    recorder: threading.Thread | None = None  # puts on record what a look left
     # Set while no background pass is behind its look at the stamps; answers wait for it a little.
     settled: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -71,6 +72,6 @@ class Progress:
     def stop(self) -> None:
         """Ask the background threads to end and wait for them."""
         self.stopping.set()
-        for thread in (self.keeper, self.worker):
+        for thread in (self.keeper, self.worker, self.recorder):
             if thread is not None and thread is not threading.current_thread():
                 thread.join(timeout=5)

@@ -13,6 +13,9 @@ UNREADABLE = "unreadable"
 """What stands for the channel of a note whose metadata can't be read."""
 
 
+_CHANNELS = frozenset(Channel)
+
+
 def channel(vault: Vault, document: Document[Memory]) -> Channel:
     """Return the channel of the ledger event that wrote exactly these bytes.
 
@@ -25,7 +28,8 @@ def channel(vault: Vault, document: Document[Memory]) -> Channel:
 def judged(note: Memory, recorded: str | None) -> Channel:
     """Return the channel of a note whose bytes the ledgers know by `recorded`, or don't know."""
     if recorded is not None:
-        return Channel(recorded)
+        # What no KeepM writes was written into the ledger by somebody.
+        return Channel(recorded) if recorded in _CHANNELS else Channel.OWNER_EDIT
     if note.approved_via is None and memory.is_date(note.created):
         return Channel.IMPORT
     return Channel.OWNER_EDIT

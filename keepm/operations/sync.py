@@ -103,7 +103,7 @@ def _pass_quietly(vault: Vault) -> None:
             reconcile(vault)
             vault.progress.trouble = None
             if recording.record(vault, most=_FEW):
-                _in_background(vault, first=False, awaited=False)
+                _record_beside(vault)
     except RootUnavailable:
         return  # the state says so in every answer
     except IndexUnavailable as error:
@@ -202,7 +202,8 @@ def _work(vault: Vault, first: bool) -> None:
         reconcile(vault)
         vault.progress.trouble = None
         vault.progress.settled.set()
-        recording.record_all(vault)
+        if recording.record(vault):
+            _record_beside(vault)
         if first:
             recording.keep_seen(vault)
     except KeepMError as error:
@@ -212,6 +213,22 @@ def _work(vault: Vault, first: bool) -> None:
         vault.progress.ended = time.monotonic()
     finally:
         vault.progress.settled.set()
+
+
+def _record_beside(vault: Vault) -> None:
+    """Put the hand edits that are left on record beside looks and answers."""
+    progress = vault.progress
+    if progress.recorder is not None and progress.recorder.is_alive():
+        return
+    progress.recorder = threading.Thread(
+        target=_record, args=(vault,), name="keepm-record", daemon=True
+    )
+    progress.recorder.start()
+
+
+def _record(vault: Vault) -> None:
+    with contextlib.suppress(KeepMError):  # what is left is noted: the next look begins again
+        recording.record_all(vault)
 
 
 def _note_behind(vault: Vault, error: KeepMError) -> None:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 FIRST = "0" * 64
 """What the first event of a chain has for `previous`."""
 _FORMAT = 1
+_LARGEST = 2**63 - 1  # what SQLite holds
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +148,34 @@ class LedgerEvent:
             event = cls(changes=changes, **record)
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError("not an event") from error
-        texts = (event.time, event.transaction_id, event.previous, event.hash)
-        if type(event.sequence) is not int or not all(isinstance(text, str) for text in texts):
+        if not event.is_well_formed:
             raise ValueError("not an event")
         return event
 
+    @property
+    def is_well_formed(self) -> bool:
+        """Tell whether each field is of its sort: another program may have written the line."""
+        digests = [digest for each in self.changes for digest in (each.before, each.after)]
+        optional = (self.channel, self.shown, *digests)
+        return (
+            type(self.sequence) is int
+            and 0 <= self.sequence <= _LARGEST
+            and isinstance(self.extra, dict)
+            and all(map(_is_text, _TEXTS(self)))
+            and all(map(_is_text, (*self.extra, *self.extra.values())))
+            and all(each is None or _is_text(each) for each in optional)
+        )
 
+
+_TEXTS = attrgetter(
+    *("time", "transaction_id", "operation", "surface", "object_id", "object_kind", "scope"),
+    *("client", "client_version", "session", "previous", "hash"),
+)
 _FIELDS = tuple(each.name for each in dataclasses.fields(LedgerEvent))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and (value.isascii() or not _SURROGATE.search(value))
 
 
 def canonical(record: Mapping[str, object]) -> bytes:

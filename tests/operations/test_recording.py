@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +12,23 @@ import pytest
 
 from keepm.index import handmade
 from keepm.model.checksum import Checksum
-from keepm.operations import memories, provenance, recording, sync
+from keepm.operations import (
+    auditing,
+    diagnosis,
+    memories,
+    provenance,
+    recording,
+    sync,
+    undoing,
+)
+from keepm.operations.auditing import Wanted
+from keepm.operations.history import history as history_of
+from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Vault
 from keepm.store import history, lock
-from keepm.store.event import Digests
+from keepm.store.event import Digests, LedgerEvent
 from tests.operations import support
-from tests.operations.support import AGENT, Machine, claim, edit, events, proof
+from tests.operations.support import AGENT, OWNER, Machine, claim, edit, events, proof
 
 NOTE = "Memory/projects/widgets/build-command.md"
 Open = Callable[[Path | None], Vault]
@@ -296,8 +309,8 @@ def test_a_look_beside_the_answers_puts_all_on_record(machine: Machine, vault: V
     sync.refresh(vault)
 
     assert len(events(vault)) < 60
-    assert vault.progress.worker is not None
-    vault.progress.worker.join()
+    assert vault.progress.recorder is not None
+    vault.progress.recorder.join()
     assert len(events(vault)) == 121
     assert handmade.pending(vault.database) == []
 
@@ -324,6 +337,83 @@ def test_a_restored_backup_makes_the_index_read_the_ledgers_anew(
     support.look(vault)
 
     assert provenance.channel(vault, second.document) == "owner-edit"
+
+
+def test_another_branch_s_longer_ledger_is_read_anew(machine: Machine, vault: Vault) -> None:
+    """A vault in git: a checkout puts another continuation of the ledger there."""
+    made(machine, vault)
+    place = machine.root / "Memory/.keepm/ledger" / f"{vault.root.writer_id}.jsonl"
+    fork = place.read_bytes()
+    memories.create(vault, AGENT, claim("two"))
+    for number in range(4):
+        change = edit(body=f"{number}\n")
+        two = memories.update(vault, AGENT, "two", change, proof(vault, "two"))
+    longer, theirs = place.read_bytes(), (machine.root / two.document.path).read_bytes()
+    place.write_bytes(fork)
+    (machine.root / two.document.path).unlink()
+    support.look(vault)
+    other = memories.create(vault, AGENT, claim("other"))
+    assert len(place.read_bytes()) < len(longer)
+
+    place.write_bytes(longer)
+    (machine.root / two.document.path).write_bytes(theirs)
+    support.look(vault)
+
+    assert provenance.channel(vault, two.document) == "relayed"
+    assert provenance.channel(vault, other.document) == "owner-edit"
+
+
+def test_a_deep_pass_sees_another_ledger_of_the_same_size(machine: Machine, vault: Vault) -> None:
+    made(machine, vault)
+    place = machine.root / "Memory/.keepm/ledger" / f"{vault.root.writer_id}.jsonl"
+    other = dataclasses.replace(LedgerEvent.parse(place.read_bytes()), client="TESTER").rehashed()
+    assert len(other.line()) == len(place.read_bytes())
+    place.write_bytes(other.line())
+
+    sync.reconcile(vault, deep=True)
+
+    assert history_of(vault, "build-command").versions[0].client == "TESTER"
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"channel": 5},
+        {"channel": "unheard-of"},
+        {"client": ["x"]},
+        {"operation": None},
+        {"sequence": 10**30},
+        {"sequence": -1},
+        {"sequence": True},
+        {"client": "\ud800"},
+        {"extra": ["x"]},
+        {"extra": {"undoes": 5}},
+        {"changes": [{"before": 5, "after": ["x"]}]},
+        {"changes": [{"before": None, "after": "\ud800"}]},
+        {"scope": 7},
+        {"session": 1.5},
+        {"time": "9999-99-99"},
+    ],
+    ids=str,
+)
+def test_a_line_that_no_keepm_wrote_harms_nothing_but_itself(
+    spoilt: dict[str, object], machine: Machine, vault: Vault
+) -> None:
+    """A ledger of another machine comes by a sync program: one such line ended every command."""
+    made(machine, vault)
+    own = machine.root / "Memory/.keepm/ledger" / f"{vault.root.writer_id}.jsonl"
+    line = json.dumps({**json.loads(own.read_bytes()), **spoilt})
+    machine.put("Memory/.keepm/ledger/another.jsonl", line + "\n")
+    vault.database.renew(discard=True)
+
+    look(vault)
+    assert memories.read(vault, "build-command", max_chars=99).part.complete
+    assert {each.writer for each in auditing.events(vault, Wanted())} >= {vault.root.writer_id}
+    assert undoing.plan(vault, OWNER, UndoRequest("1")).events
+    assert history_of(vault, "build-command").versions
+    codes = [each.rule.code for each in diagnosis.examine(vault, OWNER).findings]
+    assert "ledger_broken" in codes
+    memories.create(vault, AGENT, claim("another"))
 
 
 def test_hand_edits_of_proposals_and_handoffs_name_their_kind(
