@@ -123,9 +123,8 @@ def _holds(vault: Vault, row: FileRow) -> bool:
 
 
 def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
-    told = news.read(
-        vault, deep=deep
-    )  # before the walk: what is written meanwhile counts as unseen
+    # Before the walk: what is written meanwhile counts as unseen.
+    told = news.read(vault, deep=deep)
     if told.versions or told.rulings or told.anew:
         # And before the files: what is withheld is so from its first row on. How far the ledgers
         # were read is said with the files only.
