@@ -37,7 +37,7 @@ from keepm.model import layout
 _BULK_HASH_BYTES = 64 * 1024 * 1024
 _NORMAL_HASH_BYTES = 1024 * 1024
 _NORMAL_AUTOMERGE = 4
-_BULK_LOG_PAGES = 16 * 1024
+_BULK_LOG_PAGES = 8 * 1024
 _NORMAL_LOG_PAGES = 1000
 
 _file_row = functools.partial(tuple.__new__, FileRow)
