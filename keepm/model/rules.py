@@ -163,6 +163,8 @@ _CATALOGUE: tuple[tuple[str, str, Severity, str, str], ...] = (
      "Build the index anew: keepm sync --full, or memory_sync with this token."),
     ("KM607", "deletions_held", _W, "many files are missing at once; they aren't taken for deleted",
      "See that the right folder is mounted. If they are deleted: keepm sync --full."),
+    ("KM608", "ledger_copy", _W, "a file lies beside the ledgers that is none, so it isn't read",
+     "If a sync program made it, let each machine keep its own data folder; compare both files."),
     # ---- 7: this machine and its hosts
     ("KM701", "network_filesystem", _W, "the vault or the index lies on a network file system",
      "Let one machine write at a time; keep the index on a local disk."),

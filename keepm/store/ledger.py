@@ -312,13 +312,28 @@ def _against(anchor: Head, lines: bytes) -> str | None:
 
 def writers(root: Root) -> list[str]:
     """Return the ids of all machines that wrote into this vault."""
+    return sorted(name.removesuffix(".jsonl") for name in _names(root) if _is_ledger(name))
+
+
+def strangers(root: Root) -> list[str]:
+    """Return the names of files beside the ledgers that are none, such as a sync program's copies.
+
+    Raises:
+        StorageFailed: the folder can't be read.
+    """
+    return sorted(name for name in _names(root) if name[0] != "." and not _is_ledger(name))
+
+
+def _names(root: Root) -> list[str]:
     with reporting(FOLDER):
         try:
-            names = root.disk.names(root.paths.locate(FOLDER))
+            return root.disk.names(root.paths.locate(FOLDER))
         except FileNotFoundError:
             return []
-    ids = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
-    return sorted(each for each in ids if is_id(each))
+
+
+def _is_ledger(name: str) -> bool:
+    return name.endswith(".jsonl") and is_id(name.removesuffix(".jsonl"))
 
 
 def _chain_problems(data: bytes) -> Iterator[tuple[str, int]]:

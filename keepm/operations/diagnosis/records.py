@@ -30,6 +30,7 @@ def findings(vault: Vault, caller: Caller, survey: Survey) -> Iterator[Finding]:
     """Yield what is wrong with the records; what the index missed is read again on the way."""
     yield from _in_flight(vault, caller)
     yield from _ledgers(vault)
+    yield from _beside_ledgers(vault)
     yield from _index(vault, survey)
 
 
@@ -78,6 +79,12 @@ def _ledgers(vault: Vault) -> Iterator[Finding]:
                 subject=each.writer,
                 detail=each.code,
             )
+
+
+def _beside_ledgers(vault: Vault) -> Iterator[Finding]:
+    for name in ledger.strangers(vault.root):
+        shown = name.encode("utf-8", "replace").decode("utf-8")
+        yield rules.finding("ledger_copy", path=f"{ledger.FOLDER}/{shown}", subject=shown)
 
 
 def _index(vault: Vault, survey: Survey) -> Iterator[Finding]:

@@ -72,6 +72,23 @@ def test_what_is_held_back_waits_for_a_deep_pass_all_the_same(
     assert sync.deep_due(vault)
 
 
+def test_what_a_sync_program_left_beside_a_ledger_is_named(machine: Machine, vault: Vault) -> None:
+    memories.create(vault, AGENT, claim())
+    own = f"Memory/.keepm/ledger/{vault.root.writer_id}"
+    data = (machine.root / f"{own}.jsonl").read_bytes()
+    for name in (f"{own} (1).jsonl", f"{own}.sync-conflict-20261101-101500-K7QWERT.jsonl"):
+        machine.put(name, data)
+    machine.put("Memory/.keepm/ledger/.DS_Store", b"x")
+
+    told = diagnosis.examine(vault, OWNER).findings
+
+    assert [each.rule.code for each in told] == ["ledger_copy"] * 2
+    assert {each.path for each in told} == {
+        f"{own} (1).jsonl",
+        f"{own}.sync-conflict-20261101-101500-K7QWERT.jsonl",
+    }
+
+
 def test_an_ordinary_edit_since_the_last_look_is_no_finding(machine: Machine, vault: Vault) -> None:
     machine.put(PATH, note(1))
     sync.reconcile(vault)
