@@ -12,6 +12,7 @@ from keepm.errors import ConfirmationRequired
 from keepm.operations import auditing, undoing
 from keepm.operations.auditing import Chain, LedgerProblem, Recorded, Wanted
 
+_BEGINNING = 8  # characters of an id: enough for `undo --session`
 _MEANING = {
     "unreadable": "is no event",
     "edited": "was changed after it was written",
@@ -50,7 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     show.add_argument("--since", metavar="TIME", help="from this date or time (UTC) on")
     show.add_argument("--object", metavar="ID", help="about this note, proposal or handoff")
     show.add_argument("--client", metavar="NAME", help="by this client")
-    show.add_argument("--session", metavar="ID", help="by this session")
+    show.add_argument("--session", metavar="ID", help="by this session (or its beginning)")
     opening.add_format(show)
     opening.add_scope(show)
     show.set_defaults(run=_show)
@@ -168,6 +169,7 @@ def _line(each: Recorded) -> str:
     return (
         f"{event.sequence:>6}  {event.time}  {event.operation:<16}  {event.object_id[:8]:<8}  "
         f"{event.transaction_id[:8]}  {by}{f'  [{ruling}]' if ruling else ''}"
+        f"{f'  session {event.session[:_BEGINNING]}' if event.session else ''}"
     )
 
 

@@ -46,7 +46,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Show what would be withheld and what stays; on a terminal you are asked, "
         "elsewhere a token confirms it within ten minutes.",
     )
-    add.add_argument("--session", metavar="ID", help="all that this session wrote and writes")
+    add.add_argument(
+        "--session", metavar="ID", help="all that this session (or its beginning) wrote and writes"
+    )
     add.add_argument("--client", metavar="NAME", help="all that this client wrote and writes")
     add.add_argument(
         "--between",

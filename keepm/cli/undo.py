@@ -31,7 +31,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "event", metavar="EVENT", nargs="?", help="sequence number, or beginning of an id"
     )
-    parser.add_argument("--session", metavar="ID", help="all that this session wrote")
+    parser.add_argument(
+        "--session", metavar="ID", help="all that this session (or its beginning) wrote"
+    )
     parser.add_argument("--client", metavar="NAME", help="all that this client wrote")
     parser.add_argument("--since", metavar="TIME", help="all since this date or time (UTC)")
     confirming.add_arguments(parser)

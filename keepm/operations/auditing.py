@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepm.errors import WrongState
 from keepm.model.scope import Scope
-from keepm.operations import anchoring
+from keepm.operations import anchoring, identifying
 from keepm.operations.mutation import draft, writing_time
 from keepm.operations.vault import Caller, Vault
 from keepm.store import ledger, transaction
@@ -66,8 +66,13 @@ def events(vault: Vault, wanted: Wanted) -> list[Recorded]:
 
     Raises:
         StorageFailed: a ledger can't be read.
+        AmbiguousIdentifier: several sessions begin with what is given.
     """
-    found = [each for each in export(vault) if _fits(vault, each.event, wanted)]
+    seen = [e for e in export(vault) if vault.visibility.sees(Scope.from_key(e.event.scope))]
+    if wanted.session:
+        session = identifying.session((each.event for each in seen), wanted.session)
+        wanted = replace(wanted, session=session)
+    found = [each for each in seen if _fits(each.event, wanted)]
     found.sort(key=lambda each: (each.event.time, each.event.sequence), reverse=True)
     return found
 
@@ -154,10 +159,9 @@ def _end(head: Head | None) -> str:
     return f"{head.sequence}:{head.hash}" if head else ""
 
 
-def _fits(vault: Vault, event: LedgerEvent, wanted: Wanted) -> bool:
+def _fits(event: LedgerEvent, wanted: Wanted) -> bool:
     return (
-        vault.visibility.sees(Scope.from_key(event.scope))
-        and event.time >= (wanted.since or "")
+        event.time >= (wanted.since or "")
         and event.object_id.startswith(wanted.object_id or "")
         and wanted.client in (None, event.client)
         and wanted.session in (None, event.session)

@@ -27,6 +27,7 @@ from keepm.model.memory import Memory
 from keepm.model.proposal import Proposal
 from keepm.operations import withheld
 from keepm.operations.vault import Vault
+from keepm.store.event import LedgerEvent
 
 LATEST = "latest"
 Row = TypeVar("Row", NoteRow, ProposalRow, HandoffRow)
@@ -168,6 +169,22 @@ def by_beginning(
             f"{len(fitting)} {what}s begin so", hint="Give more of the transaction's id."
         )
     return fitting[0]
+
+
+def session(events: Iterable[LedgerEvent], text: str) -> str:
+    """Return the session that begins so, as `keepm ledger show` writes it; else the text itself.
+
+    Raises:
+        AmbiguousIdentifier: several do.
+    """
+    known = {each.session for each in events if each.session.startswith(text)}
+    if text in known or len(text) < _SHORTEST_BEGINNING or not known:
+        return text
+    if len(known) > 1:
+        raise AmbiguousIdentifier(
+            f"{len(known)} sessions begin so", hint="Give more of the session's id."
+        )
+    return known.pop()
 
 
 def _meant(rows: list[Row], text: str, *, live: str) -> list[Row]:

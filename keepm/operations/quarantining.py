@@ -157,8 +157,14 @@ def add(vault: Vault, caller: Caller, request: QuarantineRequest, *, digest: str
 def _plan(desk: Desk, caller: Caller, request: QuarantineRequest) -> tuple[Plan, QuarantinePlan]:
     vault = desk.vault
     everything = vault.visibility.everything
+    session = request.session
+    if session:
+        events = (
+            e for e in undoing.all_events(vault) if vault.visibility.sees(Scope.from_key(e.scope))
+        )
+        session = identifying.session(events, session)
     rule = Rule(
-        session=request.session,
+        session=session,
         client=request.client,
         since=_moment(request.since),
         until=_moment(request.until, ends=True),

@@ -218,11 +218,13 @@ def _of_origin(
     vault: Vault, events: Sequence[LedgerEvent], request: UndoRequest
 ) -> list[LedgerEvent]:
     since = moment(request.since) if request.since else ""
+    seen = [event for event in events if vault.visibility.sees(Scope.from_key(event.scope))]
+    session = identifying.session(seen, request.session) if request.session else None
 
     def is_meant(event: LedgerEvent) -> bool:
         return (
             event.operation not in _FINAL
-            and request.session in (None, event.session)
+            and session in (None, event.session)
             and request.client in (None, event.client)
             and event.time >= since
             and vault.visibility.sees(Scope.from_key(event.scope))

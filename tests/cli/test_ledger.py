@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,29 @@ def test_show_lists_the_newest_first(keepm: CommandLine, chain: Path) -> None:
     data = keepm.json("ledger", "show", "--since", "2026-11-29", "--client", "tester")
     assert [event["sequence"] for event in data["events"]] == [3, 2, 1]
     assert data["total"] == 3
+
+
+def test_a_session_is_shown_by_its_beginning_and_found_by_it(
+    keepm: CommandLine, vault: Vault
+) -> None:
+    for name, session in (("a", "5f3a2b1c0d"), ("b", "5f3a9999aa"), ("c", "77777777bb")):
+        memories.create(vault, replace(AGENT, session=session), claim(name))
+
+    _, out = keepm.run("ledger", "show")
+    assert [line.rsplit("session ")[1] for line in out.splitlines()] == [
+        "77777777",
+        "5f3a9999",
+        "5f3a2b1c",
+    ]
+    for beginning in ("5f3a2b1c", "5f3a2b1c0d"):
+        told = keepm.json("ledger", "show", "--session", beginning)["events"]
+        assert [event["session"] for event in told] == ["5f3a2b1c0d"]
+    for words in (("ledger", "show"), ("undo",), ("quarantine", "add", "--dry-run")):
+        error = keepm.json(*words, "--session", "5f3a", code=2)["error"]
+        assert error["code"] == "ambiguous_identifier"
+    plan = keepm.json("undo", "--session", "7777")["plan"]
+    assert [event["session"] for event in plan["events"]] == ["77777777bb"]
+    assert keepm.json("undo", "--session", "777", code=2)["error"]["code"] == "not_found"
 
 
 def test_verify_ends_with_one_when_something_is_wrong(keepm: CommandLine, chain: Path) -> None:
