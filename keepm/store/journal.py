@@ -18,6 +18,7 @@ from keepm.errors import KeepMError
 from keepm.model import layout
 from keepm.store.disk import RECORD_MODE
 from keepm.store.event import LedgerEvent, canonical
+from keepm.store.paths import is_of_vault
 from keepm.store.root import Root, is_id
 
 FOLDER = f"{layout.RECORDS}/journal"
@@ -48,6 +49,16 @@ class FileIntent:
     def is_new(self) -> bool:
         """Tell whether the target's name must be free."""
         return self.to is not None or self.before is None
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Tell whether each field is of its sort: another program may have written the record."""
+        texts = (self.to, self.before, self.after)
+        return (
+            isinstance(self.path, str)
+            and all(each is None or isinstance(each, str) for each in texts)
+            and all(map(is_of_vault, self.touched))
+        )
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -81,10 +92,13 @@ class Intent:
             claimed = record.pop("checksum")
             if record.get("format") != _FORMAT or claimed != _checksum(record):
                 raise ValueError("not a whole record")
+            files = tuple(FileIntent(**each) for each in record["files"])
+            if not all(each.is_well_formed for each in files):
+                raise ValueError("not a record of this vault")
             return cls(
                 id=record["id"],
                 writer_id=record["writer"],
-                files=tuple(FileIntent(**each) for each in record["files"]),
+                files=files,
                 event=LedgerEvent.parse(json.dumps(record["event"])),
             )
         except (TypeError, KeyError, AttributeError, RecursionError) as error:

@@ -130,6 +130,14 @@ def fits(path: str) -> bool:
     return len(path) * 4 <= _PATH_BYTES or len(path.encode("utf-8", "surrogatepass")) <= _PATH_BYTES
 
 
+def is_of_vault(path: str) -> bool:
+    """Tell whether `locate` accepts a path, as far as its text alone can tell."""
+    try:
+        return bool(_components(path))
+    except InvalidIdentifier:
+        return False
+
+
 @functools.lru_cache(maxsize=4096)
 def _components(path: str) -> tuple[str, ...]:
     """Part a path and judge each part: what the text alone can tell."""

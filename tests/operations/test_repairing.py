@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ from keepm.operations.promotion import Target
 from keepm.operations.repairing import Keep
 from keepm.operations.vault import Vault
 from keepm.store import transaction
+from keepm.store.event import canonical
 from keepm.tokens import WriteProof
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
 from tests.operations.support import AGENT, OWNER, Machine, claim, edit, events, look, proof
@@ -255,6 +257,42 @@ def test_what_is_no_record_in_the_journal_stops_nothing(
     with pytest.raises(WrongState, match=r"odd\.json is no file"):
         decide(filled, "odd", Keep.THEIRS)
     assert os.path.lexists(place)
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"path": 5},
+        {"path": "../x.md"},
+        {"path": "/etc/x.md"},
+        {"path": "notes/x.md"},
+        {"to": 7},
+        {"to": "Memory/../x.md"},
+        {"after": ["x"]},
+    ],
+    ids=str,
+)
+def test_a_record_that_no_keepm_wrote_stops_nothing(
+    spoilt: dict[str, object], machine: Machine, filled: Vault
+) -> None:
+    """Its checksum is right, so it is not torn: every command ended at it."""
+    place = machine.root / "Memory/.keepm/journal/odd.json"
+    file = {"path": "Memory/global/x.md", "to": None, "before": None, "after": "0" * 64}
+    record: dict[str, object] = {
+        "format": 1,
+        "id": "odd",
+        "writer": filled.root.writer_id,
+        "files": [{**file, **spoilt}],
+        "event": events(filled)[-1].as_record(),
+    }
+    checksum = hashlib.sha256(canonical(record)).hexdigest()
+    place.write_bytes(canonical({**record, "checksum": checksum}))
+
+    memories.create(filled, AGENT, claim("another"))
+    (listed,) = repairing.blocked(filled, OWNER)
+    assert (listed.transaction_id, listed.reason) == ("odd", "unreadable")
+    decide(filled, "odd", Keep.THEIRS)
+    assert status.status(filled).recovery_pending is None
 
 
 def test_another_machine_s_record_is_left_to_it(machine: Machine, filled: Vault) -> None:
