@@ -51,14 +51,15 @@ def store(
         {number: rows.likenesses for number, _, rows in notes},
         dict(known.values()),
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO all_proposals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
         [rows.row for rows in proposals],
     )
-    likeness.store_proposals(
-        connection, {rows.path: rows.likenesses for rows in proposals if rows.likenesses}
-    )
-    connection.executemany(
+    if proposals:
+        likeness.store_proposals(connection, {rows.path: rows.likenesses for rows in proposals})
+    _insert_all(
+        connection,
         "INSERT INTO all_handoffs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
         [rows.row for rows in handoffs],
     )
@@ -74,11 +75,13 @@ def _store_notes(
         notes += _insert_new(connection, scope, some)
     # The full text takes ascending numbers together, and everything else lies so in its table.
     notes.sort(key=lambda note: note[0])
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO bodies VALUES (?, ?, ?)",
         [(number, rows.body, likeness.packed(rows.likenesses)) for number, _, rows in notes],
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO handles VALUES (?, ?, ?, ?)",
         sorted(
             (key, scope, role, number)
@@ -86,15 +89,18 @@ def _store_notes(
             for key, role in rows.handles
         ),
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(number, *link) for number, _, rows in notes for link in rows.links],
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO supersessions VALUES (?, ?)",
         [(target, number) for number, _, rows in notes for target in rows.supersedes],
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO parameters VALUES (?, ?, ?, ?)",
         sorted(
             (scope, key, number, value)
@@ -102,15 +108,18 @@ def _store_notes(
             for key, value in rows.parameters
         ),
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO tags VALUES (?, ?)",
         [(number, key) for number, _, rows in notes for key in rows.tags],
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO pointers VALUES (?, ?)",
         sorted((key, number) for number, _, rows in notes for key in rows.pointers),
     )
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO terms (rowid, name, aliases, tags, description, sources, body)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(number, *rows.terms) for number, _, rows in notes if rows.terms],
@@ -135,7 +144,8 @@ def _insert_new(
 
 def _insert(connection: sqlite3.Connection, notes: Iterable[_Note]) -> None:
     """Store what `rows.note` reads back."""
-    connection.executemany(
+    _insert_all(
+        connection,
         "INSERT INTO all_notes (number, scope, status, standing, kind, language, slot, name, path,"
         " id, pinned, verified_at, created, updated, checksum, mtime_ns, size, findings,"
         " description, tags, aliases, sources, supersedes, source_digests, stated, withheld_by)"
@@ -143,3 +153,11 @@ def _insert(connection: sqlite3.Connection, notes: Iterable[_Note]) -> None:
         " '')",
         [(number, scope, *rows.note) for number, scope, rows in notes],
     )
+
+
+def _insert_all(
+    connection: sqlite3.Connection, statement: str, rows: Sequence[Sequence[object]]
+) -> None:
+    """Insert rows, if there are any: of one note most lists are empty, and each call costs."""
+    if rows:
+        connection.executemany(statement, rows)

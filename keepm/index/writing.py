@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -151,7 +151,8 @@ def _configure(db: Database, *, automerge: int, hash_bytes: int, log_pages: int)
 
 
 def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
-    handmade.store(connection, batch.edits)
+    if batch.edits:
+        handmade.store(connection, batch.edits)
     # Of two for one path the later one counts, and what is skipped before a document: a file may
     # lie beside the mark that its bytes are elsewhere.
     skipped = {row.path: row for row in batch.skipped}
@@ -172,13 +173,16 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     _store_files(connection, [(each.scope, each.file) for each in entries.values()])
     _store_files(connection, [(_scope(row.path), row) for row in skipped.values()])
     storing.store(connection, tuple(entries.values()), replaced)
-    lookalikes.store(connection, batch.lookalikes)
+    if batch.lookalikes:
+        lookalikes.store(connection, batch.lookalikes)
     for row in batch.touched:
         _restamp(connection, row)
     frequencies.adjust(connection, before, frequencies.counted(entries.values()))
-    handmade.strike(connection, batch.recorded)
+    if batch.recorded:
+        handmade.strike(connection, batch.recorded)
     versions.store(connection, batch.versions, anew=batch.anew)
-    rulings.store(connection, batch.rulings, anew=batch.anew)
+    if batch.rulings or batch.anew:
+        rulings.store(connection, batch.rulings, anew=batch.anew)
     changed = withholding.settle(
         connection,
         [*paths, *batch.recorded, *(edit.path for edit in batch.edits)],
@@ -202,13 +206,14 @@ def _known(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, No
 
 
 def _store_files(
-    connection: sqlite3.Connection, rows: Iterable[tuple[str | None, FileRow]]
+    connection: sqlite3.Connection, rows: Sequence[tuple[str | None, FileRow]]
 ) -> None:
     """Remember files, each with its scope's key."""
-    connection.executemany(
-        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [(_path_value(row.path), scope, *row[1:]) for scope, row in rows],
-    )
+    if rows:
+        connection.executemany(
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(_path_value(row.path), scope, *row[1:]) for scope, row in rows],
+        )
 
 
 def _scope(path: str) -> str | None:
