@@ -16,7 +16,7 @@ from keepm.errors import KeepMError
 from keepm.model import layout
 from keepm.store import journal, marks
 from keepm.store.disk import reporting
-from keepm.store.paths import is_portable
+from keepm.store.paths import fits, is_portable
 from keepm.store.root import Root, is_id
 
 _OURS = re.compile(r"(\d{8}T\d{6}Z)-(.+)")
@@ -54,7 +54,7 @@ def entries(root: Root) -> Iterator[Trashed]:
                 continue
         for name, seen in found:
             path = f"{folder}/{name}"
-            if not is_portable(name):
+            if not is_portable(name) or not fits(path):
                 continue
             kind = marks.kind(seen)
             if kind == stat.S_IFDIR:

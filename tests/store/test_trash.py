@@ -59,6 +59,17 @@ def test_links_are_passed_over(real: Root) -> None:
     assert len(list(trash.entries(real))) == 1
 
 
+def test_what_lies_too_deep_is_passed_over(real: Root) -> None:
+    put(real, "Memory/.trash/20261129T181500Z-t1/global/x.md")
+    deep = real.paths.memory / ".trash/20261129T181500Z-t2" / "/".join(["d"] * 70)
+    deep.mkdir(parents=True)
+    (deep / "x.md").write_text("x")
+
+    assert len(list(trash.entries(real))) == 1
+    trash.tidy(real)
+    assert (deep / "x.md").exists()
+
+
 def test_only_empty_folders_of_finished_changes_are_tidied_away(root: Root) -> None:
     put(root, "Memory/.trash/20261129T181500Z-t1/global/x.md")
     put(root, "Memory/.trash/20261129T181500Z-t2/theirs.txt")
