@@ -122,6 +122,10 @@ class OSDisk:
             return os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            return None  # nothing can have that name, such as that of a long one's placeholder
 
     def names(self, folder: Path) -> list[str]:
         return os.listdir(folder)  # noqa: PTH208  # iterdir makes a Path of each name

@@ -25,6 +25,7 @@ from keepm.store.disk import failed
 _COMPONENT_BYTES = 255
 _PATH_BYTES = 3000
 _DEPTH = 64
+_BATCH_BYTES = 120  # of a deletion's folder: a time and a transaction's id
 # Backslashes part folders on Windows, a colon starts a drive or a stream there.
 _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\:\ud800-\udfff]")
 # Most names of notes and all of our records: longer than any device's name, and with a dot in
@@ -123,11 +124,14 @@ def is_portable(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None or _flaw(name) is None
 
 
-def fits(path: str) -> bool:
-    """Tell whether `locate` accepts a path's length and depth."""
-    if path.count("/") >= _DEPTH:
+def fits(path: str, *, in_trash: bool = True) -> bool:
+    """Tell whether `locate` accepts a path's length and depth; without `in_trash` also those of
+    the place in the trash that the file has once it is deleted.
+    """
+    depth, most = (0, _PATH_BYTES) if in_trash else (2, _PATH_BYTES - _BATCH_BYTES)
+    if path.count("/") + depth >= _DEPTH:
         return False
-    return len(path) * 4 <= _PATH_BYTES or len(path.encode("utf-8", "surrogatepass")) <= _PATH_BYTES
+    return len(path) * 4 <= most or len(path.encode("utf-8", "surrogatepass")) <= most
 
 
 def is_of_vault(path: str) -> bool:

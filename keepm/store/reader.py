@@ -269,7 +269,7 @@ def _entry(folder: str, name: str, seen: os.stat_result) -> FileState | Skipped 
     is_note = name[-3:].lower() == ".md"
     if not is_note and kind not in (stat.S_IFDIR, stat.S_IFLNK):
         return None
-    if not is_portable(name) or not fits(path):
+    if not is_portable(name) or not fits(path, in_trash=False):
         return Skipped(path.encode("utf-8", "replace").decode("utf-8"), "name")
     if kind == stat.S_IFREG:
         return _state(path, seen)

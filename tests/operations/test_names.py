@@ -16,7 +16,17 @@ from keepm.model.approval import Channel
 from keepm.operations import memories, recording, restoring, retrieval
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
-from tests.operations.support import AGENT, Machine, Opening, claim, edit, events, look, proof
+from tests.operations.support import (
+    AGENT,
+    OWNER,
+    Machine,
+    Opening,
+    claim,
+    edit,
+    events,
+    look,
+    proof,
+)
 
 HERE = "Memory/projects/widgets"
 
@@ -108,6 +118,39 @@ def test_a_name_that_another_system_cannot_have_is_named_and_not_served(
     assert found(vault) == ["note"]
     reasons = {row.reason for row in writing.files(vault.database).values()} - {None}
     assert reasons == {"name"}
+
+
+@pytest.mark.parametrize("stem", ["n" * 252, "长" * 84, "n" * 245], ids=len)
+def test_a_note_with_the_longest_name_is_changed_deleted_and_brought_back(
+    vault: Vault, machine: Machine, stem: str
+) -> None:
+    """A placeholder of its name can't be: asking for one ended every change of the vault."""
+    place = machine.put(f"{HERE}/{stem}.md", note("long"))
+    look(vault)
+    memories.update(vault, AGENT, "long", edit(body="new\n"), proof(vault, "long"))
+    memories.delete(vault, AGENT, "long", proof(vault, "long"))
+    look(vault)
+    memories.create(vault, AGENT, claim("another"))
+    restoring.restore(vault, OWNER, "long")
+    place.unlink()  # by hand
+    look(vault)
+    memories.create(vault, AGENT, claim("a-third"))
+    assert events(vault)[-2].operation == "external-edit"
+
+
+def test_a_note_as_deep_as_any_can_be_deleted(vault: Vault, machine: Machine) -> None:
+    """Its place in the trash lies deeper."""
+    folder = HERE + "/d" * 100
+    for depth in range(55, 65):
+        place = "/".join(folder.split("/")[:depth])
+        machine.put(f"{place}/n{depth}.md", note(f"n{depth}", f"id-{depth}"))
+    look(vault)
+
+    names = found(vault)
+    assert 0 < len(names) < 10
+    for name in names:
+        memories.delete(vault, AGENT, name, proof(vault, name))
+    assert len(restoring.listing(vault)) == len(names)
 
 
 def test_a_long_name_is_read_and_an_overlong_one_is_made_to_fit(

@@ -100,6 +100,10 @@ def test_state_tells_what_is_there_without_raising(place: Place) -> None:
     assert disk.state(folder / "a" / "below") is None
 
 
+def test_a_name_that_nothing_can_have_is_of_nothing(tmp_path: Path) -> None:
+    assert OSDisk().state(tmp_path / ("n" * 256)) is None
+
+
 def test_a_replaced_file_has_another_state(place: Place) -> None:
     disk, folder = place
     disk.create(folder / "a", b"1", mode=None)

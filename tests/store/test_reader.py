@@ -164,7 +164,7 @@ def test_whatever_is_walked_can_be_read(real: Root) -> None:
 
 
 def test_what_lies_deeper_than_a_path_may_say_is_skipped(real: Root) -> None:
-    deepest = "Memory/global" + "/d" * 61
+    deepest = "Memory/global" + "/d" * 59
     for folder in (deepest, f"{deepest}/d"):
         (real.paths.root / folder).mkdir(parents=True)
         (real.paths.root / folder / "x.md").write_text("x")
