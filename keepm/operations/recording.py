@@ -29,6 +29,7 @@ from keepm.store.event import Digests, EventDraft
 OPERATION = "external-edit"
 SURFACE = "edit"
 _NO_FILE = ("ELOOP", "EISDIR", "EINVAL", "ENXIO")  # a link, a folder, a pipe: no version
+_DENIED = ("EACCES", "EPERM")
 _AT_ONCE = 50  # how many are recorded in one hold of the lock
 _BETWEEN_SECONDS = 0.05  # and until the next some, for whoever waits for the lock
 TO_TRASH = frozenset({"delete", "inbox_prune"})
@@ -78,7 +79,7 @@ def record_held(vault: Vault, *, most: int = _AT_ONCE) -> None:
         _take_up(vault, ())
     # What is gone comes last: it may have gone to another name, edited on the way.
     pending.sort(key=lambda edit: edit.before is not None)
-    now = sorted(pending[:most], key=lambda edit: reader.state(vault.root, edit.path) is None)
+    now = sorted(pending[:most], key=lambda edit: not _is_there(vault, edit.path))
     done: set[str] = set()
     for edit in now:
         if edit.path not in done:
@@ -150,6 +151,8 @@ def _record(vault: Vault, edit: HandEdit, pending: list[HandEdit]) -> tuple[str,
             return _settle(vault, edit.path)  # it is met again when its bytes come back
         return _record_gone(vault, edit, place)
     except StorageFailed as error:
+        if error.details.get("reason") in _DENIED:
+            return ()  # it stays noted until it can be read: others needn't wait for it
         if error.details.get("reason") not in _NO_FILE:
             raise
         return _settle(vault, edit.path)
@@ -199,10 +202,9 @@ def _record_gone(vault: Vault, edit: HandEdit, place: layout.Place) -> tuple[str
 def _moved_from(vault: Vault, document_id: str, pending: list[HandEdit]) -> HandEdit | None:
     """Return the noted removal of the same document: renamed and edited at once."""
     for other in pending:
-        if other.document_id == document_id and other.before is not None:
-            state = reader.state(vault.root, other.path)
-            if state is None:
-                return other
+        is_same = other.document_id == document_id and other.before is not None
+        if is_same and not _is_there(vault, other.path):
+            return other
     return None
 
 
@@ -221,7 +223,17 @@ def _left_behind(vault: Vault, document_id: str) -> str | None:
 def _in_place(vault: Vault, digest: str) -> bool:
     """Tell whether some file of the vault has these bytes, as far as the index knows."""
     paths = writing.paths_of(vault.database, digest)
-    return any(reader.state(vault.root, path) is not None for path in paths)
+    return any(_is_there(vault, path) for path in paths)
+
+
+def _is_there(vault: Vault, path: str) -> bool:
+    """Tell whether a file is there, or in a folder that denies access: then it is unknown."""
+    try:
+        return reader.state(vault.root, path) is not None
+    except StorageFailed as error:
+        if error.details.get("reason") not in _DENIED:
+            raise
+        return True
 
 
 def _belongs_elsewhere(last: VersionRow, place: layout.Place) -> bool:
