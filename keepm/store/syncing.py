@@ -14,7 +14,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-_HELPERS = 3  # and whoever waits: a change of one file syncs four at once
+_HELPERS = 5  # and whoever waits: a change of one file syncs four to six at once
 
 
 class _Round:
