@@ -8,7 +8,6 @@ recorded it are unproven (git calls them racily clean) and are hashed again by t
 from __future__ import annotations
 
 import contextlib
-import gc
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from keepm.index import listing, lookalikes, writing
 from keepm.index.listing import Stamp
 from keepm.index.writing import Batch, FileRow
 from keepm.model.checksum import Checksum
-from keepm.operations import anchoring, holding, intake, news
+from keepm.operations import anchoring, collector, holding, intake, news
 from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import reader
@@ -167,7 +166,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     with contextlib.closing(read):  # also when the index fails: a process may be parsing
         batches = _noting(read, written)
         if vault.progress.rebuilding:
-            with _collecting_nothing():
+            with collector.paused():
                 writing.rebuild(vault.database, batches)
         else:
             for batch in batches:
@@ -251,18 +250,6 @@ def _noting(batches: Iterable[Batch], written: list[FileRow]) -> Iterator[Batch]
     for batch in batches:
         yield batch
         written.extend(entry.file for entry in batch.entries)
-
-
-@contextlib.contextmanager
-def _collecting_nothing() -> Iterator[None]:
-    """Let Python look for no garbage: rows on their way into the index are none, but many."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _settle(vault: Vault, written: Sequence[FileRow], *, most: bool = False) -> None:

@@ -15,7 +15,7 @@ from keepm.index import versions
 from keepm.index import withheld as index_withheld
 from keepm.model import diagnosis
 from keepm.model.diagnosis import Finding
-from keepm.operations import sync
+from keepm.operations import collector, sync
 from keepm.operations.diagnosis import gate, records, relations, sources, surroundings, survey
 from keepm.operations.diagnosis.content import Examiner
 from keepm.operations.vault import Caller, Vault
@@ -33,6 +33,7 @@ class Diagnosis:
     everything: bool = False  # the owner's view over all projects
 
 
+@collector.paused()
 def examine(vault: Vault, caller: Caller, *, beside_answers: bool = False) -> Diagnosis:
     """Read every file of the vault once and say what is wrong in the caller's scope.
 
