@@ -56,11 +56,6 @@ class NoteRows(NamedTuple):
     tags: tuple[str, ...] = ()
     pointers: tuple[str, ...] = ()
 
-    @property
-    def vocabulary(self) -> set[str]:
-        """The different terms of the note."""
-        return set(" ".join(self.terms).split())
-
 
 class ProposalRows(NamedTuple):
     """The row of a proposal, and the digests by which a pending one is met."""

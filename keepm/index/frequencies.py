@@ -46,7 +46,7 @@ def counted(entries: Iterable[Entry]) -> Tally:
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for each in entries:
         if isinstance(each.rows, NoteRows) and each.rows.terms:
-            _count(found[each.scope], each.rows.vocabulary, each.rows.terms)
+            _count(found[each.scope], each.rows.terms)
     return found
 
 
@@ -61,14 +61,15 @@ def tally(connection: sqlite3.Connection, paths: Iterable[str]) -> Tally:
         ).fetchone()
         if row is not None:
             scope, *texts = row
-            _count(found[scope], set(" ".join(texts).split()), texts)
+            _count(found[scope], texts)
     return found
 
 
-def _count(counts: Counter[str], vocabulary: set[str], texts: Sequence[str]) -> None:
-    counts.update(vocabulary)
+def _count(counts: Counter[str], texts: Iterable[str]) -> None:
+    tokens = " ".join(texts).split()
+    counts.update(set(tokens))
     counts[_NOTES] += 1
-    counts[_TOKENS] += sum(text.count(" ") + 1 for text in texts if text)
+    counts[_TOKENS] += len(tokens)
 
 
 def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
@@ -93,15 +94,18 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
         connection.execute("DELETE FROM recent_frequencies")
         _settle(connection, recent)
     if not few:
-        _settle(connection, changes)
+        _settle(connection, changes, only_more=not before)
 
 
-def _settle(connection: sqlite3.Connection, changes: Sequence[_Change]) -> None:
+def _settle(
+    connection: sqlite3.Connection, changes: Sequence[_Change], *, only_more: bool = False
+) -> None:
     _add(connection, "frequencies", changes)
-    connection.executemany(
-        "DELETE FROM frequencies WHERE scope = ? AND term = ? AND notes <= 0",
-        [(scope, term) for scope, term, count in changes if count <= 0],
-    )
+    if not only_more:
+        connection.executemany(
+            "DELETE FROM frequencies WHERE scope = ? AND term = ? AND notes <= 0",
+            [(scope, term) for scope, term, count in changes if count <= 0],
+        )
 
 
 def _add(connection: sqlite3.Connection, table: str, changes: Sequence[_Change]) -> None:
