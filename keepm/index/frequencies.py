@@ -30,8 +30,8 @@ Tally = dict[str, Counter[str]]
 _NOTES, _TOKENS = "", " "
 
 _MOST_RECENT = 500  # rows, on some four pages
-_Change = tuple[str, str, int]
-"""A scope's key, a term, in how many more notes it stands."""
+_Change = tuple[int, str, int]
+"""A scope's number, a term, in how many more notes it stands."""
 
 
 class Extent(NamedTuple):
@@ -76,10 +76,11 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
     """Let the table follow a change from one tally to the other."""
     for scope, counts in before.items():
         after.setdefault(scope, Counter()).subtract(counts)
+    numbers = _numbered(connection, after)
     # In the table's order, so that neighbours are met on one page while a large index is filled.
     changes = [
-        (scope, term, count)
-        for scope in sorted(after)
+        (numbers[scope], term, count)
+        for scope in sorted(after, key=numbers.__getitem__)
         for term in sorted(after[scope])  # texts alone: twice as fast as pairs
         if (count := after[scope][term])
     ]
@@ -95,6 +96,34 @@ def adjust(connection: sqlite3.Connection, before: Tally, after: Tally) -> None:
         _settle(connection, recent)
     if not few:
         _settle(connection, changes, only_more=not before)
+
+
+def _numbered(connection: sqlite3.Connection, scopes: Iterable[str]) -> dict[str, int]:
+    """Return the numbers of scopes; a new one gets the next."""
+    numbers = _numbers(connection, scopes)
+    new = sorted(set(scopes) - numbers.keys())
+    if new:
+        connection.executemany("INSERT INTO scopes (key) VALUES (?)", [(key,) for key in new])
+        numbers |= _numbers(connection, new)
+    return numbers
+
+
+def _numbers(connection: sqlite3.Connection, scopes: Iterable[str]) -> dict[str, int]:
+    found = connection.execute(
+        "SELECT s.key, s.scope FROM json_each(?) AS j CROSS JOIN scopes AS s ON s.key = j.value",
+        (json.dumps([*scopes]),),
+    )
+    return dict(found.fetchall())
+
+
+def _seen(connection: sqlite3.Connection, visibility: Visibility) -> list[int]:
+    """Return the numbers of the scopes in sight, in the order of their keys."""
+
+    def look() -> list[int]:
+        numbers = _numbers(connection, rows.scopes(connection, visibility))
+        return [numbers[key] for key in sorted(numbers)]
+
+    return kept(connection, ("scope numbers", visibility), look)
 
 
 def _settle(
@@ -116,11 +145,11 @@ def _add(connection: sqlite3.Connection, table: str, changes: Sequence[_Change])
     )
 
 
-def _recent(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
-    """Return what the last writes changed, by scope key and term."""
+def _recent(connection: sqlite3.Connection) -> dict[int, dict[str, int]]:
+    """Return what the last writes changed, by scope and term."""
 
-    def work() -> dict[str, dict[str, int]]:
-        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    def work() -> dict[int, dict[str, int]]:
+        found: defaultdict[int, dict[str, int]] = defaultdict(dict)
         for scope, term, count in connection.execute(
             "SELECT scope, term, notes FROM recent_frequencies WHERE notes <> 0"
         ):
@@ -134,9 +163,10 @@ def beginning_with(
     connection: sqlite3.Connection, beginning: str, visibility: Visibility, *, most: int
 ) -> dict[str, int]:
     """Return visible terms that begin so, with the number of notes; at most that many rows."""
-    scopes = rows.scopes(connection, visibility)
+    scopes = _seen(connection, visibility)
+    places = {scope: place for place, scope in enumerate(scopes)}
     recent = {
-        (term, scope): count
+        (term, places[scope]): count
         for scope in scopes
         for term, count in _recent(connection).get(scope, {}).items()
         if term.startswith(beginning)
@@ -144,17 +174,19 @@ def beginning_with(
     counts = Counter(recent)
     for term, scope, count in connection.execute(
         "SELECT f.term, f.scope, f.notes FROM json_each(?) AS s CROSS JOIN frequencies AS f"
-        " ON f.scope = s.value AND f.term >= ? AND f.term < ? ORDER BY f.term, f.scope LIMIT ?",
-        # More of them, for what has gone since.
-        [json.dumps(scopes), beginning, beginning + chr(0x10FFFF), most + len(recent)],
+        " ON f.scope = s.value AND f.term >= ? AND f.term < ? ORDER BY f.term LIMIT ?",
+        # More of them, for what has gone since; and the numbers of scopes have no order.
+        [
+            json.dumps(scopes),
+            beginning,
+            beginning + chr(0x10FFFF),
+            most + len(recent) + len(scopes),
+        ],
     ):
-        counts[term, scope] += count
-    standing = [(term, scope) for (term, scope), count in counts.items() if count > 0]
-    if recent:
-        standing.sort()
+        counts[term, places[scope]] += count
     found: dict[str, int] = {}
-    for term, scope in standing[:most]:
-        found[term] = found.get(term, 0) + counts[term, scope]
+    for term, place in sorted(each for each, count in counts.items() if count > 0)[:most]:
+        found[term] = found.get(term, 0) + counts[term, place]
     return found
 
 
@@ -162,18 +194,18 @@ def of(
     connection: sqlite3.Connection, terms: Iterable[str], visibility: Visibility
 ) -> dict[str, int]:
     """Return in how many visible notes each of these terms stands; other terms are left out."""
-    return _sums(connection, terms, rows.scopes(connection, visibility))
+    return _sums(connection, terms, _seen(connection, visibility))
 
 
 def extent(connection: sqlite3.Connection, visibility: Visibility) -> Extent:
     """Return how many notes are in sight, and their tokens on average, at least one."""
-    found = _sums(connection, (_NOTES, _TOKENS), rows.scopes(connection, visibility))
+    found = _sums(connection, (_NOTES, _TOKENS), _seen(connection, visibility))
     notes, tokens = found.get(_NOTES, 0), found.get(_TOKENS, 0)
     return Extent(notes, tokens / notes if tokens else 1.0)
 
 
 def _sums(
-    connection: sqlite3.Connection, terms: Iterable[str], scopes: list[str]
+    connection: sqlite3.Connection, terms: Iterable[str], scopes: list[int]
 ) -> dict[str, int]:
     found: dict[str, int] = {}
     asked = set(terms)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 19
+VERSION = 20
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database
@@ -277,17 +277,23 @@ CREATE INDEX parameters_by_number ON parameters (number);
 -- scope's terms lie together: a look-up never meets another project's. The second table holds
 -- what the last writes add to the first, or take away.
 CREATE TABLE frequencies (
-    scope TEXT NOT NULL,
+    scope INTEGER NOT NULL,
     term TEXT NOT NULL,
     notes INTEGER NOT NULL,
     PRIMARY KEY (scope, term)
 ) WITHOUT ROWID;
 CREATE TABLE recent_frequencies (
-    scope TEXT NOT NULL,
+    scope INTEGER NOT NULL,
     term TEXT NOT NULL,
     notes INTEGER NOT NULL,
     PRIMARY KEY (scope, term)
 ) WITHOUT ROWID;
+
+-- A number for each scope's key, since these tables have many rows.
+CREATE TABLE scopes (
+    scope INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE
+);
 """
 
 TABLES = frozenset(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA)) | {

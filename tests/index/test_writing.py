@@ -47,8 +47,9 @@ def _add_up(tables: dict[str, list[Any]]) -> None:
     """Put the rows of the last writes to the others, as readers see them."""
     tables["likenesses"] += tables.pop("recent_likenesses")
     counts: Counter[tuple[str, str]] = Counter()
+    scopes = dict(tables.pop("scopes"))
     for scope, term, count in tables["frequencies"] + tables.pop("recent_frequencies"):
-        counts[scope, term] += count
+        counts[scopes[scope], term] += count
     tables["frequencies"] = [(*of, count) for of, count in counts.items() if count]
 
 
