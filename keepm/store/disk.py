@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +26,7 @@ _CLOSE = getattr(os, "O_CLOEXEC", 0)
 # A FIFO would block the open for ever, a symlink would lead elsewhere.
 _CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_SYNC = _CAREFUL | (os.O_RDWR | _BINARY if sys.platform == "win32" else os.O_RDONLY)
+_MOST_OPEN = 64  # to sync at once: on macOS a process may hold 256 files open, all in all
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -96,7 +97,7 @@ class OSDisk:
     """The real file system."""
 
     def read(self, path: Path, *, limit: int) -> tuple[bytes, os.stat_result]:
-        descriptor = os.open(path, os.O_RDONLY | _BINARY | _CLOSE | _CAREFUL)
+        descriptor = _open(path, os.O_RDONLY | _BINARY | _CAREFUL)
         try:
             seen = _regular(descriptor)
             if seen.st_size > limit:
@@ -109,7 +110,7 @@ class OSDisk:
             os.close(descriptor)
 
     def read_at(self, path: Path, offset: int, *, limit: int) -> bytes:
-        descriptor = os.open(path, os.O_RDONLY | _BINARY | _CLOSE | _CAREFUL)
+        descriptor = _open(path, os.O_RDONLY | _BINARY | _CAREFUL)
         try:
             seen = _regular(descriptor)
             os.lseek(descriptor, offset, os.SEEK_SET)
@@ -184,8 +185,8 @@ class OSDisk:
         source.unlink()
 
     def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | _BINARY | _CLOSE | _CAREFUL
-        descriptor = os.open(path, flags, RECORD_MODE)
+        flags = os.O_WRONLY | os.O_CREAT | _BINARY | _CAREFUL
+        descriptor = _open(path, flags, RECORD_MODE)
         try:
             _regular(descriptor)
             os.lseek(descriptor, offset, os.SEEK_SET)
@@ -213,15 +214,12 @@ class OSDisk:
         then: Callable[[], None] = nothing,
     ) -> None:
         # Side by side: one flush of the file system's journal serves all who wait for it.
-        descriptors: list[int] = []
-        try:
-            for path in paths:
-                descriptors += _to_sync(path)
-            with syncing.beside(descriptors, then):
-                meanwhile()
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
+        last = max(0, len(paths) - 1) // _MOST_OPEN * _MOST_OPEN
+        for start in range(0, last, _MOST_OPEN):
+            with _to_sync(paths[start : start + _MOST_OPEN]) as descriptors:
+                syncing.all_of(descriptors)
+        with _to_sync(paths[last:]) as descriptors, syncing.beside(descriptors, then):
+            meanwhile()
 
 
 _WHY = {
@@ -295,14 +293,28 @@ def _to_scan(folder: Path) -> Iterator[Path | int]:
         os.close(descriptor)
 
 
-def _to_sync(path: Path) -> list[int]:
-    """Open a file or folder to sync it; nothing for what needs no syncing."""
+@contextlib.contextmanager
+def _to_sync(paths: Iterable[Path]) -> Iterator[list[int]]:
+    """Hold files and folders open to sync them, but for what needs no syncing."""
+    descriptors: list[int] = []
+    with contextlib.ExitStack() as opened:
+        for path in paths:
+            try:
+                descriptor = _open(path, _TO_SYNC)
+            except IsADirectoryError:
+                continue  # on Windows; the file system journals a folder's names itself
+            opened.callback(os.close, descriptor)
+            descriptors.append(descriptor)
+        yield descriptors
+
+
+def _open(path: Path, flags: int, mode: int = 0o777) -> int:
     try:
-        return [os.open(path, _TO_SYNC | _CLOSE)]
-    except (IsADirectoryError, PermissionError):
-        # Folders can't be synced on Windows; the file system journals its names itself.
+        return os.open(path, flags | _CLOSE, mode)
+    except PermissionError as error:
+        # What Windows says of a folder too: one in a file's place is no file without access.
         if sys.platform == "win32" and path.is_dir():
-            return []
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)) from error
         raise
 
 

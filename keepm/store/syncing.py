@@ -52,6 +52,16 @@ class _Round:
         return [each for each in found if each is not None]
 
 
+def all_of(descriptors: Sequence[int]) -> None:
+    """Sync open files and folders, and wait for them.
+
+    Raises:
+        OSError: one of them was refused.
+    """
+    with beside(descriptors, lambda: None):
+        pass
+
+
 @contextlib.contextmanager
 def beside(descriptors: Sequence[int], then: Callable[[], None]) -> Iterator[None]:
     """Sync open files and folders while the body of the `with` runs; it ends when all are synced.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -216,6 +217,50 @@ def test_one_that_can_not_be_synced_among_several_is_told(place: Place, bad: int
 
     with pytest.raises(FileNotFoundError):
         disk.sync_all(paths)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_more_files_are_synced_than_may_be_open_at_once(tmp_path: Path) -> None:
+    """An undo of hundreds of notes was refused: each of their files was held open."""
+    import resource
+
+    disk = OSDisk()
+    paths = [tmp_path / str(number) for number in range(300)]
+    for path in paths:
+        disk.create(path, b"1", mode=None, sync=False)
+    called: list[str] = []
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = len(os.listdir("/dev/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (held + 150, limits[1]))
+    try:
+        disk.sync_all(paths, lambda: called.append("meanwhile"), lambda: called.append("then"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    assert sorted(called) == ["meanwhile", "then"]
+    assert len(os.listdir("/dev/fd")) == held
+
+
+def test_a_folder_is_told_from_a_file_without_access_on_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder in the journal, say: no record, and nothing that stops every change."""
+
+    def denied(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "denied")
+
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "open", denied)
+    disk = OSDisk()
+
+    with pytest.raises(IsADirectoryError):
+        disk.read(tmp_path, limit=1)
+    with pytest.raises(PermissionError):
+        disk.read(tmp_path / "file", limit=1)
+    disk.sync_all([tmp_path])  # there is no such thing there
+    with pytest.raises(PermissionError):
+        disk.sync_all([tmp_path / "file"])
 
 
 def test_where_no_thread_can_be_had_everything_is_synced_all_the_same(
