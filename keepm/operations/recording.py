@@ -79,11 +79,14 @@ def record_held(vault: Vault, *, most: int = _AT_ONCE) -> None:
         _take_up(vault, ())
     # What is gone comes last: it may have gone to another name, edited on the way.
     pending.sort(key=lambda edit: edit.before is not None)
-    now = sorted(pending[:most], key=lambda edit: not _is_there(vault, edit.path))
     done: set[str] = set()
-    for edit in now:
-        if edit.path not in done:
-            done.update(_record(vault, edit, pending))
+    for start in range(0, len(pending), most):
+        now = pending[start : start + most]
+        for edit in sorted(now, key=lambda edit: not _is_there(vault, edit.path)):
+            if edit.path not in done:
+                done.update(_record(vault, edit, pending))
+        if done:
+            return  # else access was denied to all of these: the next ones needn't wait for it
 
 
 def before_change(vault: Vault, changes: Iterable[Change]) -> None:

@@ -360,6 +360,30 @@ def test_an_edit_that_access_is_denied_to_keeps_nobody_waiting(
     assert operations(vault) == ["create", "create", "external-edit"]
 
 
+def test_edits_that_access_is_denied_to_take_no_other_one_s_turn(
+    machine: Machine, vault: Vault
+) -> None:
+    """As many of them as are recorded at once kept all others off the record."""
+    places = [made(machine, vault, name)[0] for name in ("a", "b", "c")]
+    for place in places:
+        place.write_text(place.read_text("utf-8") + "\nBy hand.\n", "utf-8")
+    sync.reconcile(vault)
+    pending = {each.path for each in handmade.pending(vault.database)}
+    assert len(pending) == 3
+
+    class Closed(OSDisk):
+        def read(self, path: Path, *, limit: int) -> tuple[bytes, os.stat_result]:
+            if path in places[:2]:
+                raise PermissionError(errno.EACCES, "no")
+            return super().read(path, limit=limit)
+
+    closed = dataclasses.replace(vault, root=dataclasses.replace(vault.root, disk=Closed()))
+    recording.record(closed, most=1)
+
+    left = {each.path for each in handmade.pending(vault.database)}
+    assert pending - left == {"Memory/projects/widgets/c.md"}
+
+
 def test_a_restored_backup_makes_the_index_read_the_ledgers_anew(
     machine: Machine, vault: Vault
 ) -> None:
