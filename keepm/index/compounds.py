@@ -6,13 +6,11 @@ The index keeps what notes say; a query asks for the other ways of writing it to
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from keepm.index import frequencies
 from keepm.index.analysis import Term, neighbours, spelt_words, term_of
-from keepm.model.memory import Visibility
+from keepm.index.known import Known
 
 _JOINED = re.compile(r"[^\W\d_]+(?:[-_][^\W_]+){1,2}")  # time-out, utf-8, set_up
 _MIXED = re.compile(r"([^\W\d_]{2,})(\d[\w.]*)")  # utf8, node20, python3.11
@@ -41,11 +39,7 @@ def _widened(term: Term, together: Sequence[str]) -> Term:
 
 
 def known(
-    connection: sqlite3.Connection,
-    terms: Sequence[Term],
-    seen: Mapping[str, int],
-    text: str,
-    visibility: Visibility,
+    terms: Sequence[Term], seen: Mapping[str, int], text: str, sight: Known
 ) -> tuple[list[Term], dict[str, int]]:
     """Keep the ways of writing that notes in sight have; look for halves of words that none has.
 
@@ -69,7 +63,7 @@ def known(
         term: (term_of(found[1]), found[2]) for term in unknown if (found := _MIXED.fullmatch(term))
     }
     asked = [way for group in (*ways.values(), *halves.values()) for way in group]
-    held = frequencies.of(connection, asked, visibility)
+    held = sight.of(asked)
     for n, each in enumerate(left):
         written = tuple(way for way in ways.get(each.text, ()) if way in held)
         pair = halves.get(each.text)

@@ -15,7 +15,7 @@ from itertools import islice
 
 from keepm.index import frequencies, rows, stopwords
 from keepm.index.analysis import normalised
-from keepm.model.memory import Visibility
+from keepm.index.known import Known
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _LONGEST = 8  # characters of a run: longer ones are sentences, and rarely misspelt words
@@ -32,7 +32,7 @@ def suggest(
     text: str,
     condition: str,
     values: rows.Parameters,
-    visibility: Visibility,
+    known: Known,
 ) -> tuple[str, ...]:
     """Return what runs of a query may have been meant to be, the likeliest first.
 
@@ -40,8 +40,8 @@ def suggest(
     """
     found: dict[str, None] = {}
     words = 0
-    for run, place in islice(_doubtful(connection, text, visibility), _MOST_PLACES):
-        likely = _between(connection, run, place, visibility)
+    for run, place in islice(_doubtful(text, known), _MOST_PLACES):
+        likely = _between(run, place, known)
         written = {
             word: None
             for character in likely
@@ -54,29 +54,27 @@ def suggest(
     return tuple(found)
 
 
-def _doubtful(
-    connection: sqlite3.Connection, text: str, visibility: Visibility
-) -> Iterator[tuple[str, int]]:
+def _doubtful(text: str, known: Known) -> Iterator[tuple[str, int]]:
     """Yield runs and places in them where a character makes two unknown pairs."""
     runs = [run for part in _HAN.findall(normalised(text)) for run in stopwords.CHINESE.split(part)]
     runs = [run for run in dict.fromkeys(runs) if 3 <= len(run) <= _LONGEST]
     pairs = {run[n : n + 2] for run in runs for n in range(len(run) - 1)}
-    known = frequencies.of(connection, pairs, visibility)
+    held = known.of(pairs)
     for run in runs:
         for n in range(1, len(run) - 1):
-            if run[n - 1 : n + 1] not in known and run[n : n + 2] not in known:
+            if run[n - 1 : n + 1] not in held and run[n : n + 2] not in held:
                 yield run, n
 
 
-def _between(
-    connection: sqlite3.Connection, run: str, place: int, visibility: Visibility
-) -> list[str]:
+def _between(run: str, place: int, known: Known) -> list[str]:
     """Return the characters that notes in sight have between the same two, commonest first."""
     before, after = run[place - 1], run[place + 1]
-    firsts = frequencies.beginning_with(connection, before, visibility, most=_MOST_PAIRS)
+    firsts = frequencies.beginning_with(
+        known.connection, before, known.visibility, most=_MOST_PAIRS
+    )
     seconds = {pair[1] + after for pair in firsts if len(pair) == 2}
-    known = frequencies.of(connection, seconds, visibility)
-    likely = {pair[0]: min(firsts[before + pair[0]], count) for pair, count in known.items()}
+    held = known.of(seconds)
+    likely = {pair[0]: min(firsts[before + pair[0]], count) for pair, count in held.items()}
     return sorted(likely, key=lambda character: (-likely[character], character))[:_MOST_NOTES]
 
 

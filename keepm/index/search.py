@@ -20,6 +20,7 @@ from keepm.index.connection import kept
 from keepm.index.database import Database
 from keepm.index.entries import ROLE_STEM, tag_key
 from keepm.index.hits import Hit, Place
+from keepm.index.known import Known
 from keepm.index.ranking import Phrase, Ranking, Scored
 from keepm.index.rows import Parameters
 from keepm.index.stretches import Ranges
@@ -83,8 +84,10 @@ def search(db: Database, query: Query) -> SearchResult:
         condition, values = _conditions(connection, query)
         searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
-        frequencies = _frequencies(connection, terms, query.visibility)
-        terms, frequencies = compounds.known(connection, terms, frequencies, text, query.visibility)
+        ranges = stretches.ranges(connection, query.visibility)
+        known = Known(connection, query.visibility, ranges, _hidden(connection, query, ranges))
+        frequencies = _frequencies(terms, known)
+        terms, frequencies = compounds.known(terms, frequencies, text, known)
         terms = _completing(terms, frequencies)
         beginnings = _beginnings(connection, terms, query.visibility)
         weights = coverage.weights(terms, frequencies, searched)
@@ -94,9 +97,9 @@ def search(db: Database, query: Query) -> SearchResult:
             phrases,
             coverage.Coverage(terms, weights),
             index_frequencies.extent(connection, query.visibility),
-            stretches.ranges(connection, query.visibility),
+            ranges,
         )
-        without = _unfit(connection, query, ranking.ranges, condition, values).union(exact)
+        without = _unfit(connection, query, ranges, condition, values).union(exact)
         lexical = found = ranking.found(without=without)
         wanted = query.offset + query.limit - len(exact)
         best = ranking.best(wanted)
@@ -104,7 +107,7 @@ def search(db: Database, query: Query) -> SearchResult:
         little = not exact and most < WEAK_COVERAGE
         bands = dict.fromkeys(exact, hits.EXACT)
         if little and (wider := synonyms.widened(terms)) != terms:
-            others = _near(connection, wider, phrases, searched, query.visibility)
+            others = _near(wider, phrases, searched, known)
             also = ranking.also(others, coverage.Coverage(wider, weights))
             more = also.found(without=without)
             alike = also.best(wanted)
@@ -137,7 +140,7 @@ def search(db: Database, query: Query) -> SearchResult:
         meant: tuple[str, ...] = ()
         if not exact and not query.offset and (weak or total < _LITTLE):
             near, bounds = stretches.within(connection, "terms.rowid", query.visibility)
-            sight = spelling.Sight(f"{near} AND {condition}", [*bounds, *values], query.visibility)
+            sight = spelling.Sight(f"{near} AND {condition}", [*bounds, *values], known)
             meant = spelling.suggest(connection, text, sight)
     return SearchResult(shown, total, searched, weak, bool(terms) or bool(exact), meant)
 
@@ -199,13 +202,11 @@ def _exact(
     return [number for (number,) in found]
 
 
-def _frequencies(
-    connection: sqlite3.Connection, terms: Sequence[Term], visibility: Visibility
-) -> dict[str, int]:
+def _frequencies(terms: Sequence[Term], known: Known) -> dict[str, int]:
     """Return in how many notes in sight each token of the terms stands; the unknown ones too."""
     tokens = {token for term in terms for token in term.tokens}
-    known = index_frequencies.of(connection, tokens, visibility)
-    return {token: known.get(token, 0) for token in tokens}
+    counts = known.of(tokens)
+    return {token: counts.get(token, 0) for token in tokens}
 
 
 def _completing(terms: Sequence[Term], frequencies: Mapping[str, int]) -> list[Term]:
@@ -264,22 +265,18 @@ def _phrases(
 
 
 def _near(
-    connection: sqlite3.Connection,
-    terms: Sequence[Term],
-    own: Sequence[Phrase],
-    searched: int,
-    visibility: Visibility,
+    terms: Sequence[Term], own: Sequence[Phrase], searched: int, known: Known
 ) -> tuple[Phrase, ...]:
     """Return what is looked for of other words for the terms, behind their own: the rarest first.
 
     They are required as long as not too many notes hold them and the terms' own together.
     """
     others = {token for term in terms for token in term.near}
-    known = index_frequencies.of(connection, others, visibility)
+    counts = known.of(others)
     worth = coverage.WORTH_OF_NEAR
     rows_sum = sum(phrase.holders for phrase in own)
     found: list[Phrase] = []
-    for seen, word in sorted((seen, word) for word, seen in known.items())[
+    for seen, word in sorted((seen, word) for word, seen in counts.items())[
         : _MOST_SOUGHT - len(own)
     ]:
         rows_sum += seen
@@ -287,6 +284,12 @@ def _near(
         required = rows_sum <= _LEAD_ROWS or not (own or found)
         found.append(Phrase(word, False, (word,), rarity, seen, required, worth))
     return tuple(found)
+
+
+def _hidden(connection: sqlite3.Connection, query: Query, ranges: Ranges) -> frozenset[int]:
+    """Return which notes of the ranges no query may show, whatever else it asks for."""
+    plain = Query("", query.visibility, statuses=query.statuses)
+    return _unfit(connection, plain, ranges, *_conditions(connection, plain))
 
 
 def _unfit(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from keepm.index import frequencies, miswritten, rows
 from keepm.index.analysis import normalised, spelt_words, term_of
+from keepm.index.known import Known
 from keepm.model.memory import Visibility
 
 _SHORTEST, _LONGEST = 4, 24  # of a word, in letters: shorter ones are like everything
@@ -33,7 +34,7 @@ class Sight:
 
     condition: str
     values: rows.Parameters
-    visibility: Visibility
+    known: Known
 
 
 def suggest(connection: sqlite3.Connection, text: str, sight: Sight) -> tuple[str, ...]:
@@ -42,7 +43,7 @@ def suggest(connection: sqlite3.Connection, text: str, sight: Sight) -> tuple[st
     The nearest first, then the commonest; always in the same order.
     """
     words = spelt_words(text, topical=True)
-    known = frequencies.of(connection, words.values(), sight.visibility)
+    known = sight.known.of(words.values())
     unknown = [
         word
         for word, term in words.items()
@@ -51,13 +52,13 @@ def suggest(connection: sqlite3.Connection, text: str, sight: Sight) -> tuple[st
     found: dict[str, None] = {}
     for word in unknown[:_MOST_WORDS]:
         found.update(dict.fromkeys(_nearest(connection, word, sight)))
-    chinese = miswritten.suggest(connection, text, sight.condition, sight.values, sight.visibility)
+    chinese = miswritten.suggest(connection, text, sight.condition, sight.values, sight.known)
     return (*found, *chinese)
 
 
 def _nearest(connection: sqlite3.Connection, word: str, sight: Sight) -> list[str]:
     most = 2 if len(word) >= _LONG else 1
-    near = _near_terms(connection, word, most, sight.visibility)
+    near = _near_terms(connection, word, most, sight.known.visibility)
     found: dict[str, tuple[int, int]] = {}
     for rank, term in enumerate(near):
         for spelt in _spellings(connection, term, sight):

@@ -1,0 +1,72 @@
+"""A word that only hidden notes hold is as unknown as one that nobody wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from keepm.index.database import Database
+from keepm.index.search import Query, search
+from keepm.index.writing import Batch, Entry, apply
+from keepm.model.document import Standing
+from keepm.model.memory import Kind, Status, Visibility
+from tests.index.building import WIDGETS, damaged, note
+from tests.index.conftest import Fill
+
+OWN = Visibility("widgets")
+SHOWN = (
+    note("invoices", "Payments are booked by the end of the day.", scope=WIDGETS),
+    note("waiting", "A time-out ends the request.", scope=WIDGETS),
+    note("broker", "Kafka keeps what was sent.", scope=WIDGETS),
+    note("store", "存量数据库在此。", scope=WIDGETS),
+    note("slot", "Something else.", scope=WIDGETS),
+)
+
+
+def told(db: Database, text: str) -> tuple[list[str], bool, tuple[str, ...]]:
+    found = search(db, Query(text, OWN))
+    return [hit.note.name for hit in found.hits], found.weak_match, found.did_you_mean
+
+
+def hidden(text: str) -> list[Entry]:
+    return [
+        note("away", text, scope=WIDGETS, status=Status.ARCHIVED),
+        note("away", text, scope=WIDGETS, status=Status.SUPERSEDED),
+        note("slot", text),
+        damaged("away", text, scope=WIDGETS, standing=Standing.WITHHELD),
+    ]
+
+
+@pytest.mark.parametrize("number", range(4), ids=["archived", "superseded", "shadowed", "withheld"])
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("The pay.", "pay", ["invoices"]),
+        ("The timeout.", "timeout", ["waiting"]),
+        ("Kafak.", "kafak", []),
+        ("数椐库。", "数椐库", []),
+    ],
+    ids=["beginning", "compound", "misspelt", "miswritten"],
+)
+def test_what_a_hidden_note_says_makes_no_word_known(
+    filled: Fill, text: str, query: str, expected: list[str], number: int
+) -> None:
+    before = told(filled(*SHOWN), query)
+    assert before[0] == expected
+    assert expected or before[2]
+    db = filled(hidden(text)[number])
+    assert told(db, query) == before
+
+
+def test_a_word_is_known_again_once_a_note_that_is_shown_holds_it(filled: Fill) -> None:
+    db = filled(*SHOWN, *hidden("Kafak.")[:1])
+    assert told(db, "kafak") == ([], False, ("kafka",))
+    filled(note("odd", "Kafak it is.", scope=WIDGETS))
+    assert told(db, "kafak")[0] == ["odd"]
+    apply(db, Batch(removed=("Memory/projects/widgets/odd.md",)))
+    assert told(db, "kafak") == ([], False, ("kafka",))
+
+
+def test_a_filter_makes_no_word_unknown(filled: Fill) -> None:
+    """What is known hangs on what may be seen, not on what is asked for."""
+    db = filled(*SHOWN, note("fixed", "Kafak.", scope=WIDGETS, kind=Kind.FIX))
+    assert search(db, Query("kafak", OWN, kind=Kind.REFERENCE)).did_you_mean == ()
