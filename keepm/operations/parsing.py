@@ -22,6 +22,9 @@ from types import TracebackType
 from keepm.index.entries import Entry
 from keepm.operations.entering import BROKEN, Source, parse, receive, send
 
+if sys.platform == "linux":
+    import fcntl
+
 LEAST_APART = 800
 """So many documents are worth a process of their own: fewer are read before it has begun."""
 
@@ -74,7 +77,10 @@ class Parser:
         self._given: queue.SimpleQueue[_Portion | None] = queue.SimpleQueue()
         self._talk = threading.Thread(target=self._talk_to, args=(self._child,), daemon=True)
         if self._child is not None:
-            self._talk.start()
+            try:
+                self._talk.start()
+            except RuntimeError:  # no thread can be had, at the end, say
+                self._end()
 
     def __enter__(self) -> Parser:
         return self
@@ -147,7 +153,8 @@ class Parser:
         if child is not None:
             child.kill()
             self._given.put(None)
-            self._talk.join()
+            if self._talk.is_alive():
+                self._talk.join()
             with contextlib.suppress(*BROKEN):
                 child.communicate()
 
@@ -166,17 +173,27 @@ def _start() -> subprocess.Popen[bytes] | None:
     if not sys.executable or getattr(sys, "frozen", False):
         return None
     try:
-        return subprocess.Popen(  # noqa: S603 - this very program
+        child = subprocess.Popen(  # noqa: S603 - this very program
             [sys.executable, "-P", "-c", _START, *(path or os.curdir for path in sys.path)],
             # Its own pipes: the server's output is the protocol's.
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pipesize=_PIPE_BYTES,
             creationflags=_no_window(),
         )
-    except OSError:
+    except (OSError, RuntimeError):  # the latter where this process is ending
         return None
+    _enlarge(child)
+    return child
+
+
+def _enlarge(child: subprocess.Popen[bytes]) -> None:
+    """Let a process's pipes take more at once; a system may not grant it, and they do as well."""
+    if sys.platform == "linux":
+        for pipe in (child.stdin, child.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _no_window() -> int:

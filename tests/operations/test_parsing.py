@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -182,6 +184,34 @@ def test_where_none_can_be_started_documents_are_parsed_here(
 ) -> None:
     monkeypatch.setattr(sys, "executable", program)
     assert parsed(PORTIONS, apart=True) == HERE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a pipe's size can't be chosen")
+def test_where_no_larger_pipe_is_granted_the_process_begins_all_the_same(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`fs.pipe-max-size` may be smaller, or this user may have too many pipes."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "no")
+
+    monkeypatch.setattr("fcntl.fcntl", refused)
+    with Parser(apart=True) as parser:
+        parser.give(PORTIONS[0])
+        wait(parser)
+        assert parser.take() == HERE[0]
+    assert len(started.all) == 1
+
+
+def test_where_no_thread_can_be_had_no_process_is_left_behind(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(*_: object) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert parsed(PORTIONS, apart=True) == HERE
+    assert [process.returncode is not None for process in started.all] == [True]
 
 
 def test_where_it_is_killed_on_the_way_the_rest_is_parsed_here(started: Started) -> None:
