@@ -25,7 +25,7 @@ from keepm.store.transaction import Commit, Staged
 
 
 class _Undone(Exception):
-    pass
+    """Ends a transaction of the index without letting it count."""
 
 
 class Ahead:
@@ -76,7 +76,7 @@ class Ahead:
         for change in self._changes:
             if not isinstance(change, Create | Replace) or not self._is_plain(change):
                 return None
-            path, size, mtime_ns, _ = staged.states[change.path]
+            path, size, mtime_ns, _ = staged.states[change.path]  # synced, so it was there
             digest = Checksum.of(change.data).hex
             file = FileRow(path, size, mtime_ns, digest, now, None)
             sources.append(Source(change.data, file))

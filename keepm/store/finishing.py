@@ -115,7 +115,7 @@ class _Standing(Enum):
 
 def _close(root: Root, intent: Intent) -> None:
     # The change stands already: what can't be tidied up now is tidied up by the next recovery.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, KeepMError):
         if journal.clear_staged(root, intent):
             journal.remove(root, intent)
 

@@ -249,7 +249,7 @@ def clear(root: Root, names: tuple[str, ...]) -> None:
 
 def discard(root: Root, intent: Intent) -> None:
     """Clear away a transaction that didn't reach the commit point, as far as possible."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, KeepMError):
         if clear_staged(root, intent):
             root.disk.unlink(_draft(root, intent.id))
 

@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from keepm.model import layout
@@ -137,7 +138,15 @@ def next_time(root: Root, now: str) -> str:
     """
     with reporting(f"{FOLDER}/{_file_name(root.writer_id)}"):
         last = tail(root).time
-    return max(now, last) if _TIME.fullmatch(last) else now
+    return max(now, last) if _is_time(last) else now
+
+
+def _is_time(text: str) -> bool:
+    """Tell whether this is a time: what somebody else wrote mustn't become every later event's."""
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def find(root: Root, event: LedgerEvent) -> tuple[LedgerEvent, bool] | None:

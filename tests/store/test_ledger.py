@@ -55,6 +55,23 @@ def test_events_are_chained_and_read_back(root: Root) -> None:
     assert ledger.verify(root) == []
 
 
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ("2026-11-29T18:14:59Z", AT),
+        ("2030-01-01T00:00:00Z", "2030-01-01T00:00:00Z"),
+        ("9999-99-99T99:99:99Z", AT),
+        ("zzzz", AT),
+    ],
+)
+def test_the_next_event_is_never_before_the_last_if_that_has_a_time(
+    root: Root, last: str, told: str
+) -> None:
+    assert ledger.next_time(root, AT) == AT
+    ledger.append(root, chained(ledger.head(root), 1, at=last))
+    assert ledger.next_time(root, AT) == told
+
+
 def test_the_head_of_a_long_ledger_is_found_behind_a_long_event(root: Root) -> None:
     filled(root, 2)
     changes = tuple(Digests(None, f"{n:064d}") for n in range(2000))

@@ -25,6 +25,7 @@ from keepm.errors import (
 from keepm.model.checksum import Checksum
 from keepm.store import history, ledger, transaction
 from keepm.store.changes import Change, Create
+from keepm.store.disk import OSDisk
 from keepm.store.transaction import Root
 from tests.fakes.faulty_disk import Crash, Fault, FaultyDisk
 from tests.store import support
@@ -104,6 +105,20 @@ def test_a_version_that_an_earlier_attempt_left_unsynced_is_synced_by_the_next()
     memory.lose_power()
 
     assert history.get(root, Checksum.of(NEW)) == NEW
+
+
+def test_a_change_stands_whatever_comes_in_the_journal_s_place(real: Root) -> None:
+    class Led(OSDisk):
+        def write_at(self, path: Path, data: bytes, offset: int, *, sync: bool = True) -> None:
+            super().write_at(path, data, offset, sync=sync)
+            records = real.paths.records
+            (records / "journal").rename(records / "away")
+            (records / "journal").symlink_to("away")
+
+    done = support.apply(Root(real.paths, Led(), real.writer_id), Create(NOTE, NEW))
+
+    assert support.notes(real) == {NOTE: NEW}
+    assert list(ledger.read_all(real)) == [done.event]
 
 
 def test_an_edit_since_the_read_is_refused_and_kept(root: Root) -> None:
