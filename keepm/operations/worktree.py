@@ -151,8 +151,9 @@ class _Seen:
 class Relocations:
     """Where files went whose path is gone, found by their digest; one for an open vault.
 
-    The list of the tree's files is kept for two seconds, and the digest of a file as long as its
-    size and time stay, so that several notes about one moved folder cost one look.
+    The list of the tree's files is kept for two seconds, unless what is found has gone on, and
+    the digest of a file as long as its size and time stay, so that several notes about one moved
+    folder cost one look.
     """
 
     def __init__(self) -> None:
@@ -168,17 +169,22 @@ class Relocations:
         if wanted == _EMPTY:
             return None
         with self._lock:
-            files = self._files(top)
-            if files is None:
-                return None
-            gone = PurePosixPath(path)
-            among = [f for f in files if PurePosixPath(f.path).suffix == gone.suffix]
-            if len(among) > _MOST_HASHED:
-                among = [f for f in among if PurePosixPath(f.path).name == gone.name]
-            if len(among) > _MOST_HASHED:
-                return None
-            found = [f.path for f in among if self._digest(top, f) == wanted]
-            return found[0] if len(found) == 1 else None
+            found = self._holding(top, path, wanted)
+            if len(found) == 1 and not _is_as_seen(top, found[0]):
+                self._listed = None  # it has gone on, or says something else by now
+                found = self._holding(top, path, wanted)
+            return found[0].path if len(found) == 1 else None
+
+    def _holding(self, top: Path, path: str, wanted: str) -> list[_Seen]:
+        """Return the files of the same ending with these bytes, if the tree isn't too large."""
+        files = self._files(top) or ()
+        gone = PurePosixPath(path)
+        among = [f for f in files if PurePosixPath(f.path).suffix == gone.suffix]
+        if len(among) > _MOST_HASHED:
+            among = [f for f in among if PurePosixPath(f.path).name == gone.name]
+        if len(among) > _MOST_HASHED:
+            return []
+        return [f for f in among if self._digest(top, f) == wanted]
 
     def _files(self, top: Path) -> tuple[_Seen, ...] | None:
         now = time.monotonic()
@@ -198,6 +204,14 @@ class Relocations:
             data = read(top / file.path)
             self._digests[file] = None if data is None else digest(data)
         return self._digests[file]
+
+
+def _is_as_seen(top: Path, file: _Seen) -> bool:
+    try:
+        state = (top / file.path).lstat()
+    except OSError:
+        return False
+    return (state.st_size, state.st_mtime_ns) == (file.size, file.mtime_ns)
 
 
 def _listing(top: Path) -> tuple[_Seen, ...] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from keepm.operations import worktree
-from keepm.operations.worktree import Look
+from keepm.operations.worktree import Look, Relocations
 
 
 @pytest.fixture
@@ -55,3 +55,14 @@ def test_what_is_found_once_is_hashed_once(tree: Path) -> None:
     (tree / "src/b.py").write_text("other")
     assert look.at("src/b.py").digest == digest == worktree.digest(b"b.py")
     assert Look(tree).at("src/b.py").digest == worktree.digest(b"other")
+
+
+def test_where_a_file_went_is_no_place_that_it_has_left(tree: Path) -> None:
+    """Although the list of the tree's files is trusted for a while."""
+    relocations, wanted = Relocations(), worktree.digest(b"c.py")
+    first, second = tree / "src/deep/c.py", tree / "d.py"
+    assert relocations.find(tree, "gone.py", wanted) == "src/deep/c.py"
+    first.rename(second)
+    assert relocations.find(tree, "gone.py", wanted) == "d.py"
+    second.write_text("something else")
+    assert relocations.find(tree, "gone.py", wanted) is None
