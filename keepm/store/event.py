@@ -12,12 +12,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from operator import attrgetter
 
 FIRST = "0" * 64
 """What the first event of a chain has for `previous`."""
 _FORMAT = 1
 _LARGEST = 2**63 - 1  # what SQLite holds
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -172,6 +174,14 @@ _TEXTS = attrgetter(
     *("client", "client_version", "session", "previous", "hash"),
 )
 _FIELDS = tuple(each.name for each in dataclasses.fields(LedgerEvent))
+
+
+def is_time(text: str) -> bool:
+    """Tell whether an event's time is one, written as we write it."""
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _is_text(value: object) -> bool:

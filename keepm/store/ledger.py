@@ -6,10 +6,8 @@ One line per event, in the order in which they happened; `event` says what a lin
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from keepm.model import layout
@@ -19,6 +17,7 @@ from keepm.store.event import Digests as Digests
 from keepm.store.event import EventDraft as EventDraft
 from keepm.store.event import Head as Head
 from keepm.store.event import LedgerEvent as LedgerEvent
+from keepm.store.event import is_time
 from keepm.store.root import Root, is_id
 
 FOLDER = f"{layout.RECORDS}/ledger"
@@ -47,9 +46,6 @@ class Tail:
     torn: bytes = b""  # what stands behind the last newline
     line: bytes = b""  # the line before it, with its newline
     time: str = ""  # of the last event
-
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 
 def head(root: Root) -> Head:
@@ -138,15 +134,7 @@ def next_time(root: Root, now: str) -> str:
     """
     with reporting(f"{FOLDER}/{_file_name(root.writer_id)}"):
         last = tail(root).time
-    return max(now, last) if _is_time(last) else now
-
-
-def _is_time(text: str) -> bool:
-    """Tell whether this is a time: what somebody else wrote mustn't become every later event's."""
-    try:
-        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
+    return max(now, last) if is_time(last) else now
 
 
 def find(root: Root, event: LedgerEvent) -> tuple[LedgerEvent, bool] | None:
