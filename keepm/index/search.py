@@ -9,7 +9,7 @@ Chinese question. Other projects' notes, withheld notes, proposals and handoffs 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -72,6 +72,17 @@ class SearchResult:
     behind: bool = False  # a hit's file has changed, and the index couldn't follow just now
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The notes that were found by words, the best of them in order; `bands` names those that
+    were found by other means than the query's own words."""
+
+    ranking: Ranking
+    found: Set[int]
+    best: Sequence[Scored]
+    bands: Mapping[int, str]
+
+
 def search(db: Database, query: Query) -> SearchResult:
     """Return the notes that answer a query; whatever its text, it is a legal query.
 
@@ -100,41 +111,23 @@ def search(db: Database, query: Query) -> SearchResult:
             ranges,
         )
         without = _unfit(connection, query, ranges, condition, values).union(exact)
-        lexical = found = ranking.found(without=without)
         wanted = query.offset + query.limit - len(exact)
-        best = ranking.best(wanted)
-        most = max((each.share for each in best[:_LOOKED_AT]), default=0.0)
+        answer = own = _answer(ranking, without, wanted)
+        most = max((each.share for each in own.best[:_LOOKED_AT]), default=0.0)
         little = not exact and most < WEAK_COVERAGE
-        bands = dict.fromkeys(exact, hits.EXACT)
         if little and (wider := synonyms.widened(terms)) != terms:
             others = _near(wider, phrases, searched, known)
             also = ranking.also(others, coverage.Coverage(wider, weights))
-            more = also.found(without=without)
-            alike = also.best(wanted)
-            # Where no note holds a word of the query, one has to say half of it in other words.
-            if lexical or max((each.wider for each in alike), default=0.0) >= _LEAST_IN_OTHERS:
-                ranking, found, best = also, more, alike
+            more = _in_other_words(own, _answer(also, without, wanted))
+            if more is not None:
+                answer = more
                 weights |= {phrase.text: phrase.rarity for phrase in others}
-                bands |= dict.fromkeys(found - lexical, hits.SYNONYMS)
-        asked = characters.asked(text) if little and lexical else ""
+        asked = characters.asked(text) if little and own.found else ""
         if asked and searched <= characters.MOST_NOTES:
             sharing = characters.scores(connection, asked, condition, values, limit=_LOOKED_AT)
-            best = _beside(ranking.best(wanted + len(sharing)), sharing, ranking)
-            bands |= dict.fromkeys(sharing.keys() - found, hits.CHARACTERS)
-            found = found | sharing.keys()
-        total = len(exact) + len(found)
-        by_handle = {each.number: each for each in ranking.scored(exact)}
-        ranked = [*(by_handle[number] for number in exact), *best]
-        top = max((each.score for each in (*by_handle.values(), *best[:1])), default=0.0)
-        places = [
-            Place(
-                each.number,
-                bands.get(each.number, hits.LEXICAL),
-                score=100 * each.score / top if top else 0.0,
-                coverage=each.share,
-            )
-            for each in ranked[query.offset : query.offset + query.limit]
-        ]
+            answer = _beside(answer, sharing, wanted)
+        total = len(exact) + len(answer.found)
+        places = _places(query, exact, answer)
         shown = tuple(hits.show(connection, places, terms, weights, explain=query.explain))
         weak = bool(shown) and little
         meant: tuple[str, ...] = ()
@@ -322,11 +315,50 @@ def _unfit(
     return kept(connection, ("unfit", query.visibility, query.statuses), look)
 
 
-def _beside(best: Sequence[Scored], alike: Mapping[int, float], ranking: Ranking) -> list[Scored]:
+def _answer(ranking: Ranking, without: Set[int], wanted: int) -> _Answer:
+    found = ranking.found(without=without)
+    return _Answer(ranking, found, ranking.best(wanted), {})
+
+
+def _in_other_words(own: _Answer, also: _Answer) -> _Answer | None:
+    """Return what other words find as well, if it is worth an answer.
+
+    Where no note holds a word of the query, one has to say half of it in other words.
+    """
+    said = max((each.wider for each in also.best), default=0.0)
+    if not own.found and said < _LEAST_IN_OTHERS:
+        return None
+    return replace(also, bands=dict.fromkeys(also.found - own.found, hits.SYNONYMS))
+
+
+def _beside(answer: _Answer, alike: Mapping[int, float], wanted: int) -> _Answer:
     """Add notes that were found by single characters, with the scores of those among them that
     were found by words too, however far behind. Who was found both ways has both scores."""
-    held = {each.number: each for each in ranking.scored(alike)}
+    best = answer.ranking.best(wanted + len(alike))
+    held = {each.number: each for each in answer.ranking.scored(alike)}
     both = [held[n]._replace(score=score + held[n].score) for n, score in alike.items()]
     near = [*both, *(each for each in best[:_LOOKED_AT] if each.number not in alike)]
     behind = [each for each in best[_LOOKED_AT:] if each.number not in alike]
-    return [*sorted(near, key=lambda each: -each.score), *behind]  # stable: ties stay
+    return replace(
+        answer,
+        found=answer.found | alike.keys(),
+        best=[*sorted(near, key=lambda each: -each.score), *behind],  # stable: ties stay
+        bands={**answer.bands, **dict.fromkeys(alike.keys() - answer.found, hits.CHARACTERS)},
+    )
+
+
+def _places(query: Query, exact: Sequence[int], answer: _Answer) -> list[Place]:
+    """Return the asked page, what was found by its handle first."""
+    by_handle = {each.number: each for each in answer.ranking.scored(exact)}
+    ranked = [*(by_handle[number] for number in exact), *answer.best]
+    top = max((each.score for each in (*by_handle.values(), *answer.best[:1])), default=0.0)
+    bands = {**answer.bands, **dict.fromkeys(exact, hits.EXACT)}
+    return [
+        Place(
+            each.number,
+            bands.get(each.number, hits.LEXICAL),
+            score=100 * each.score / top if top else 0.0,
+            coverage=each.share,
+        )
+        for each in ranked[query.offset : query.offset + query.limit]
+    ]
