@@ -48,6 +48,8 @@ def read(vault: Vault, *, deep: bool = False) -> News:
     for writer in sizes:
         found, reached = ledger.events_since(vault.root, {} if anew else known, of=[writer])
         events += found
+        if not anew and reached[writer] == known.get(writer):
+            continue  # who writes meanwhile says it of what is new
         marks[versions.mark(writer)] = str(reached[writer])
         if found or anew:
             marks[_end(writer)] = _as_text(found[-1]) if found else ""

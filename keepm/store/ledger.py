@@ -84,15 +84,7 @@ def anchored(root: Root, writer: str, anchor: Head) -> bool:
         seen = root.disk.state(place)
         if seen is None or seen.st_size < anchor.size_bytes:
             return False
-        reach = _LINE
-        while True:
-            start = max(0, anchor.size_bytes - reach)
-            data = root.disk.read_at(place, start, limit=anchor.size_bytes - start)
-            _, newline, line = data.rstrip(b"\n").rpartition(b"\n")
-            if newline or start == 0:
-                break
-            reach *= 4
-    event = _event(line)
+        event, _, _ = _last_event(root, place, anchor.size_bytes, reach=_LINE)
     return event is not None and (event.sequence, event.hash) == (anchor.sequence, anchor.hash)
 
 
@@ -106,21 +98,32 @@ def tail(root: Root, writer: str | None = None) -> Tail:
     seen = root.disk.state(place)
     if seen is None or seen.st_size == 0:
         return Tail(Head(0, FIRST, 0))
-    reach = _TAIL
+    event, line, torn = _last_event(root, place, seen.st_size, reach=_TAIL)
+    if event is None:
+        return Tail(Head(0, FIRST, seen.st_size), torn)
+    return Tail(Head(event.sequence, event.hash, seen.st_size), torn, line, event.time)
+
+
+def _last_event(
+    root: Root, place: Path, end: int, *, reach: int
+) -> tuple[LedgerEvent | None, bytes, bytes]:
+    """Return the last event before an offset, the last line, and what stands behind its newline.
+
+    What is no event is passed over; `reach` is how far is looked back at first.
+    """
     while True:
-        start = max(0, seen.st_size - reach)
-        data = root.disk.read_at(place, start, limit=seen.st_size - start)
+        start = max(0, end - reach)
+        data = root.disk.read_at(place, start, limit=end - start)
         complete, newline, torn = data.rpartition(b"\n")
         lines = complete.split(b"\n") if newline else []
         if start > 0:
-            lines = lines[1:]  # its beginning lies before the tail
+            lines = lines[1:]  # its beginning lies before what was read
         for line in reversed(lines):
             event = _event(line)
             if event is not None:
-                reached = Head(event.sequence, event.hash, seen.st_size)
-                return Tail(reached, torn, lines[-1] + b"\n", event.time)
+                return event, lines[-1] + b"\n", torn
         if start == 0:
-            return Tail(Head(0, FIRST, seen.st_size), torn)
+            return None, b"", torn
         reach *= 4
 
 

@@ -18,6 +18,7 @@ from keepm.operations import (
     auditing,
     diagnosis,
     memories,
+    news,
     provenance,
     recording,
     sync,
@@ -419,6 +420,23 @@ def test_another_branch_s_longer_ledger_is_read_anew(machine: Machine, vault: Va
 
     assert provenance.channel(vault, two.document) == "relayed"
     assert provenance.channel(vault, other.document) == "owner-edit"
+
+
+def test_a_line_that_is_no_event_makes_another_ledger_of_none(
+    machine: Machine, vault: Vault
+) -> None:
+    """All ledgers were read anew whenever one had grown."""
+    made(machine, vault)
+    place = machine.root / "Memory/.keepm/ledger" / f"{vault.root.writer_id}.jsonl"
+    with place.open("ab") as file:
+        file.write(b"no event\n")
+    support.look(vault)
+    with place.with_name("another.jsonl").open("ab") as file:
+        file.write(place.read_bytes().splitlines(keepends=True)[0])
+
+    told = news.read(vault)
+    assert (told.anew, len(told.versions)) == (False, 1)
+    assert {*(told.marks or {})} == {"ledger:another", "ledger_end:another"}
 
 
 def test_a_deep_pass_sees_another_ledger_of_the_same_size(machine: Machine, vault: Vault) -> None:

@@ -151,6 +151,19 @@ def test_an_anchor_holds_while_the_chain_grows_past_a_long_event(root: Root) -> 
     assert ledger.verify(root, {root.writer_id: anchor}) == []
 
 
+@pytest.mark.parametrize("behind", [b"no event\n", b'{"half', b"x\n" * 5000])
+def test_an_anchor_holds_also_where_what_is_no_event_ends_the_file(
+    root: Root, behind: bytes
+) -> None:
+    """It was taken for another ledger: told as cut off, and read anew at each look."""
+    filled(root, 2)
+    rewrite(root, b"".join(lines(root)) + behind)
+    anchor = ledger.head(root)
+
+    assert anchor.sequence == 2
+    assert ledger.anchored(root, root.writer_id, anchor)
+
+
 @pytest.mark.parametrize("kept", [1, 30, -2, -1])
 def test_a_torn_tail_is_completed(root: Root, kept: int) -> None:
     filled(root, 2)
