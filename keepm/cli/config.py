@@ -31,15 +31,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="every setting with its value and origin")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    show = actions.add_parser("show", help="every setting with its value and origin (the default)")
     change = actions.add_parser("set", help="write one setting into the settings file")
     change.add_argument("name", metavar="NAME", help="such as language or approval.minimum")
     change.add_argument("value", metavar="VALUE")
     place = actions.add_parser("path", help="the settings file's place")
     for action in (show, place):
         action.add_argument("--format", choices=("text", "json"), default="text")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, action="show", format="text")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -30,8 +30,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    show = actions.add_parser("show", help="the project of this folder")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    show = actions.add_parser("show", help="the project of this folder (the default)")
     bind = actions.add_parser("bind", help="give this folder's repository an id")
     bind.add_argument(
         "project_id", metavar="ID", nargs="?", help="without it, the proposed one if it is free"
@@ -39,7 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     every = actions.add_parser("list", help="every project this machine knows")
     for action in (show, bind, every):
         action.add_argument("--format", choices=("text", "json"), default="text")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, action="show", format="text")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -57,6 +57,13 @@ def test_each_value_is_shown_with_its_origin(
     assert rows["project_dir"] == [str(file.parent), "working directory"]
 
 
+def test_without_an_action_the_settings_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    alone = capsys.readouterr().out
+    assert run("show") == 0
+    assert capsys.readouterr().out == alone
+
+
 def test_a_setting_is_written_and_read_back(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("# mine\nfuture = 1\n", "utf-8")
     for name, value in (

@@ -91,8 +91,11 @@ def test_a_folder_that_is_not_there_is_shown_without_a_project(
     assert (shown["project_id"], shown["proposed"]) == (None, None)
 
 
-def test_the_text_says_the_next_step(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(git.repository(home / "a"), "show")
+@pytest.mark.parametrize("action", [("show",), ()])
+def test_the_text_says_the_next_step(
+    home: Path, capsys: pytest.CaptureFixture[str], action: tuple[str, ...]
+) -> None:
+    run(git.repository(home / "a"), *action)
 
     assert "keepm project bind" in capsys.readouterr().out
 
