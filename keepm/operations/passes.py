@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -132,15 +132,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
         )
     listed = listing.listing(vault.database, racy_ns=_RACY_NS)
     scanned_ns = time.time_ns()
-    same: set[Stamp] = set()
-    others: list[FileState] = []
-    left_out: list[Skipped] = []
-    stretches = reader.stretches(vault.root, expect_memory=True, known=listed.documents)
-    for stretch in _in_turn(vault, stretches):
-        same.update(stretch.known)
-        others += stretch.files
-        left_out += stretch.skipped
-    left_out = _without_needless_marks(left_out, others, same)
+    same, others, left_out = _walk(vault, listed.documents)
     # Of what is as it was, nothing more has to be known; of nearly everything nearly always.
     changed = () if len(same) == len(listed.documents) else listed.documents - same
     known = {**listed.rows, **writing.file_rows(vault.database, (path for path, *_ in changed))}
@@ -160,17 +152,9 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     vault.progress.left = len(unread)
     if (unread or missing) and not vault.progress.rebuilding:
         vault.progress.state = IndexState.CATCHING_UP
-    written: list[FileRow] = []
     on_record = intake.on_record_of(vault, told) if vault.progress.rebuilding else None
     read = intake.batches(vault, unread, known, scanned_ns=scanned_ns, on_record=on_record)
-    with contextlib.closing(read):  # also when the index fails: a process may be parsing
-        batches = _noting(read, written)
-        if vault.progress.rebuilding:
-            with collector.paused():
-                writing.rebuild(vault.database, batches)
-        else:
-            for batch in batches:
-                writing.apply(vault.database, batch)
+    written = _write(vault, read)
     _settle(vault, written, most=2 * len(written) > seen)
     if vault.progress.stopping.is_set() and vault.progress.left:
         return Pass(seen, 0, 0, len(skipped))  # the next start reads the rest
@@ -195,6 +179,19 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
     if unread or skipped or removed:
         settle_copies(vault)
     return Pass(seen, len(unread), len(removed), len(skipped), len(lost.held))
+
+
+def _walk(vault: Vault, known: Set[Stamp]) -> tuple[set[Stamp], list[FileState], list[Skipped]]:
+    """Return which files are as they were known, which others there are, and what is left out."""
+    same: set[Stamp] = set()
+    others: list[FileState] = []
+    left_out: list[Skipped] = []
+    stretches = reader.stretches(vault.root, expect_memory=True, known=known)
+    for stretch in _in_turn(vault, stretches):
+        same.update(stretch.known)
+        others += stretch.files
+        left_out += stretch.skipped
+    return same, others, _without_needless_marks(left_out, others, same)
 
 
 def _without_needless_marks(
@@ -246,10 +243,23 @@ def settle_copies(vault: Vault) -> None:
         writing.apply(vault.database, intake.read_batch(vault, late, known, time.time_ns()))
 
 
-def _noting(batches: Iterable[Batch], written: list[FileRow]) -> Iterator[Batch]:
-    for batch in batches:
-        yield batch
-        written.extend(entry.file for entry in batch.entries)
+def _write(vault: Vault, batches: Generator[Batch, None, None]) -> list[FileRow]:
+    """Write batches into the index as they come; return the files that they hold."""
+    written: list[FileRow] = []
+
+    def noted() -> Iterator[Batch]:
+        for batch in batches:
+            yield batch
+            written.extend(entry.file for entry in batch.entries)
+
+    with contextlib.closing(batches):  # also when the index fails: a process may be parsing
+        if vault.progress.rebuilding:
+            with collector.paused():
+                writing.rebuild(vault.database, noted())
+        else:
+            for batch in noted():
+                writing.apply(vault.database, batch)
+    return written
 
 
 def _settle(vault: Vault, written: Sequence[FileRow], *, most: bool = False) -> None:
