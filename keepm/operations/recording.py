@@ -20,7 +20,7 @@ from keepm.model.approval import Channel
 from keepm.model.checksum import Checksum
 from keepm.model.document import Damaged
 from keepm.model.quarantine import UNREVIEWED
-from keepm.operations import anchoring, news
+from keepm.operations import anchoring, holding, news
 from keepm.operations.vault import Vault
 from keepm.store import history, ledger, lock, reader, transaction
 from keepm.store.changes import Change, Create
@@ -49,6 +49,7 @@ def record(vault: Vault, *, most: int = _AT_ONCE) -> bool:
     if vault.read_only is not None or not handmade.pending(vault.database, 1):
         return False
     try:
+        holding.refuse_another(vault)  # the edits are this vault's
         with lock.hold(vault.root.paths, surface=SURFACE, timeout=0, now=vault.now()):
             recovery = transaction.recover(vault.root)
             if recovery.finished:

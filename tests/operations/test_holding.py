@@ -153,10 +153,13 @@ def test_a_root_that_is_led_to_another_vault_mixes_nothing(
     (other / HERE / "n1.md").write_text("---\nid: n-1\nname: n1\n---\nof the other vault\n")
     (other / HERE / "n2.md").unlink()
     others = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    machine.put(f"{HERE}/n1.md", "---\nid: n-1\nname: n1\n---\ntext by hand\n")
+    sync.reconcile(filled)
     away = machine.folder / "away"
     machine.root.rename(away)
     machine.root.symlink_to(other)
 
+    recording.record_all(filled)  # begun before, say
     answer = retrieval.search(filled, Wanted("other vault"))
     assert answer.total == 0
     filled.progress.ended = None
