@@ -9,7 +9,6 @@ from keepm.errors import NotFound, WrongState
 from keepm.markdown import documents
 from keepm.model.document import AnyDocument
 from keepm.operations import holding, sync, withheld
-from keepm.operations.progress import IndexState
 from keepm.operations.vault import Vault
 from keepm.store import reader
 
@@ -47,8 +46,8 @@ def current(
         WrongState: it is written again and again meanwhile, so that nobody knows whether it is
             withheld.
     """
-    if sync.refresh(vault) is IndexState.UNAVAILABLE:
-        holding.refuse_another(vault)
+    sync.refresh(vault)
+    holding.refuse_another(vault)  # also when the last look is young enough
     try:
         document = _read(vault, find(vault, identifier))
     except NotFound:

@@ -162,6 +162,8 @@ def test_a_root_that_is_led_to_another_vault_mixes_nothing(
     recording.record_all(filled)  # begun before, say
     answer = retrieval.search(filled, Wanted("other vault"))
     assert answer.total == 0
+    with pytest.raises(RootUnavailable, match="another folder"):
+        memories.read(filled, "n1", max_chars=99)
     filled.progress.ended = None
     assert retrieval.search(filled, Wanted("text")).index_state == "root_unavailable"
     for act in (
