@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from keepm.index.connection import kept
+from keepm.index import postings
 from keepm.index.coverage import Coverage
 from keepm.index.frequencies import Extent
 from keepm.index.hits import FIELDS, WEIGHTS
@@ -28,8 +28,6 @@ BLOCK: Final = 32
 
 _MOST_WALKED = 4  # common phrases that tell notes of equal rank apart
 _MOST_WORDS = 150  # that begin so: more are looked for as a beginning
-_MOST_KEPT = 50_000  # numbers in lists that are kept, about 4 MB
-_LIST_COUNTS = 20  # as so many numbers a list itself
 _UNCOVERED = 0.25  # what counts of a BM25 score when the note holds next to nothing of the query
 _K1, _B = 1.2, 0.75  # as FTS5 has them
 _LEAST = 1e-6  # what holding a word counts that most notes hold, as FTS5 has it
@@ -43,7 +41,7 @@ class Phrase:
     begins: bool
     words: tuple[str, ...]  # the token, or those in sight that begin so
     rarity: float  # what holding it counts, as `coverage` has it
-    holders: int  # how many notes in sight hold it, whatever their status
+    holders: int  # how many of the notes that may be shown hold it, by `known`
     required: bool  # a note is found by it; by others it is only ranked
     worth: float = 1.0  # what finding it counts; less than one where it is another word
 
@@ -53,8 +51,7 @@ class Phrase:
         if len(self.words) > _MOST_WORDS:
             return f'"{self.text}"*'
         # FTS5 would put the lists of all words that begin so together, for the whole vault.
-        either = " OR ".join(f'"{word}"' for word in self.words)
-        return f"({either})"
+        return postings.either(self.words)
 
 
 class Scored(NamedTuple):
@@ -193,27 +190,8 @@ class Ranking:
         return left
 
     def _numbers(self, match: str) -> Set[int]:
-        """Return the notes in the ranges that the full text finds.
-
-        Words come back, in one query after another: what was found stays until somebody writes.
-        """
-        ranges = None if self.ranges is None else (*self.ranges,)
-        known = kept(self._connection, ("lists", ranges), _Lists)
-        found = known.of.get(match)
-        if found is None:
-            found = self._looked_up(match)
-            known.keep(match, found)
-        return found
-
-    def _looked_up(self, match: str) -> Set[int]:
-        # Each range is asked for by itself: the full text goes to where it begins, and doesn't
-        # walk through what other projects hold of a common word.
-        if self.ranges is None:
-            return _listed(self._connection.execute(_MATCHING, (match,)))
-        found: set[int] = set()
-        for low, high in self.ranges:
-            found |= _listed(self._connection.execute(_MATCHING_NEAR, (match, low, high)))
-        return found
+        """Return the notes in the ranges that the full text finds."""
+        return postings.numbers(self._connection, match, self.ranges)
 
     def scored(self, numbers: Collection[int]) -> list[Scored]:
         """Return notes with their scores, the best first; ties by scope, name and path."""
@@ -271,30 +249,6 @@ _TEXTS = (  # `FIELDS`, from the table behind the full text: by way of that each
     "SELECT t.id, t.c0, t.c1, t.c2, t.c3, t.c4, t.c5"
     " FROM json_each(?) AS j CROSS JOIN terms_content AS t ON t.id = j.value"
 )
-# As one text: a row for each note takes twice as long.
-_MATCHING = "SELECT json_group_array(rowid) FROM terms WHERE terms MATCH ?"
-_MATCHING_NEAR = f"{_MATCHING} AND rowid BETWEEN ? AND ?"
-
-
-class _Lists:
-    """The notes that were found of late, by what was looked for."""
-
-    def __init__(self) -> None:
-        self.of: dict[str, Set[int]] = {}
-        self._size = 0
-
-    def keep(self, match: str, numbers: Set[int]) -> None:
-        """Keep a list, and forget the oldest ones where they are too much."""
-        self.of[match] = numbers
-        self._size += len(numbers) + _LIST_COUNTS
-        while self._size > _MOST_KEPT:
-            self._size -= len(self.of.pop(next(iter(self.of)))) + _LIST_COUNTS
-
-
-def _listed(found: sqlite3.Cursor) -> set[int]:
-    """Return the numbers of a list, which is all that was found."""
-    (numbers,) = found.fetchone()
-    return set(json.loads(numbers))
 
 
 def _either(phrases: Iterable[Phrase]) -> str:

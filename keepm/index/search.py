@@ -93,21 +93,28 @@ def search(db: Database, query: Query) -> SearchResult:
     terms = compounds.widened(query_terms(text, limit=_MOST_TERMS), text)
     with db.reading() as connection:
         condition, values = _conditions(connection, query)
-        searched = _searched(connection, query)
+        plain = _plain(query)
+        searched = _searched(connection, plain)
         exact = _exact(connection, text, condition, values)
         ranges = stretches.ranges(connection, query.visibility)
-        known = Known(connection, query.visibility, ranges, _hidden(connection, query, ranges))
+        known = Known(
+            connection,
+            query.visibility,
+            ranges,
+            _unfit(connection, plain, ranges, *_conditions(connection, plain)),
+            shown=_shown(connection, plain),
+        )
         frequencies = _frequencies(terms, known)
         terms, frequencies = compounds.known(terms, frequencies, text, known)
         terms = _completing(terms, frequencies)
         beginnings = _beginnings(connection, terms, query.visibility)
-        weights = coverage.weights(terms, frequencies, searched)
-        phrases = _phrases(frequencies, beginnings, searched)
+        weights = coverage.weights(terms, frequencies, known.shown)
+        phrases = _phrases(frequencies, beginnings, known.shown)
         ranking = Ranking(
             connection,
             phrases,
             coverage.Coverage(terms, weights),
-            index_frequencies.extent(connection, query.visibility),
+            known.extent,
             ranges,
         )
         without = _unfit(connection, query, ranges, condition, values).union(exact)
@@ -116,7 +123,7 @@ def search(db: Database, query: Query) -> SearchResult:
         most = max((each.share for each in own.best[:_LOOKED_AT]), default=0.0)
         little = not exact and most < WEAK_COVERAGE
         if little and (wider := synonyms.widened(terms)) != terms:
-            others = _near(wider, phrases, searched, known)
+            others = _near(wider, phrases, known)
             also = ranking.also(others, coverage.Coverage(wider, weights))
             more = _in_other_words(own, _answer(also, without, wanted))
             if more is not None:
@@ -165,18 +172,38 @@ def _conditions(connection: sqlite3.Connection, query: Query) -> tuple[str, Para
 
 def _searched(connection: sqlite3.Connection, query: Query) -> int:
     """Count the notes a query can see, whatever else it asks for."""
-    key = ("searched", query.visibility, query.statuses)
-    return kept(connection, key, lambda: _count(connection, query))
+    seen, values = rows.visible("n.scope", query.visibility)
+    statuses, more = rows.one_of("n.status", query.statuses)
+    condition = f"{seen} AND {statuses} AND n.standing <> ? AND n.withheld_by = ''"
+    values = [*values, *more, str(Standing.WITHHELD)]
+    return _count(connection, ("searched", query), condition, values)
 
 
-def _count(connection: sqlite3.Connection, query: Query) -> int:
-    seen, values = rows.visible("scope", query.visibility)
-    statuses, more = rows.one_of("status", query.statuses)
-    (count,) = connection.execute(
-        f"SELECT count(*) FROM notes WHERE {seen} AND {statuses} AND standing <> ?",  # noqa: S608
-        [*values, *more, str(Standing.WITHHELD)],
-    ).fetchone()
-    return int(count)
+def _shown(connection: sqlite3.Connection, query: Query) -> int:
+    """Count those of them that no other note shadows."""
+    return _count(connection, ("shown", query), *_conditions(connection, query))
+
+
+def _count(
+    connection: sqlite3.Connection,
+    key: tuple[str, Query],
+    condition: str,
+    values: Parameters,
+) -> int:
+    def look() -> int:
+        found = connection.execute(
+            f"SELECT count(*) FROM all_notes AS n WHERE {condition}",  # noqa: S608
+            values,
+        )
+        (count,) = found.fetchone()
+        return int(count)
+
+    return kept(connection, key, look)
+
+
+def _plain(query: Query) -> Query:
+    """Return a query of the same sight without filters."""
+    return Query("", query.visibility, statuses=query.statuses)
 
 
 def _exact(
@@ -230,13 +257,13 @@ def _beginnings(
 def _phrases(
     frequencies: Mapping[str, int],
     beginnings: Mapping[str, Mapping[str, int]],
-    searched: int,
+    shown: int,
 ) -> tuple[Phrase, ...]:
     """Return what is looked for, the rarest first, and require the rarest: common words only
     rank, so that one of them doesn't make every note a candidate. Of a long query the rarest
     words are looked for, wherever they stand in it.
 
-    Rare is what few visible notes hold: what is found hangs on no other project.
+    Rare is what few notes hold that may be shown: what is found hangs on no other project.
     """
     known = [(seen, token, False) for token, seen in frequencies.items() if seen]
     begun = [
@@ -251,15 +278,13 @@ def _phrases(
         rows_sum += seen
         completed = tuple(beginnings[text]) if begins else (text,)
         count = sum(beginnings[text].values()) if begins else seen
-        rarity = coverage.rarity(count, searched)
+        rarity = coverage.rarity(count, shown)
         required = not found or not seen or rows_sum <= _LEAD_ROWS
         found.append(Phrase(text, begins, completed, rarity, count, required))
     return tuple(found)
 
 
-def _near(
-    terms: Sequence[Term], own: Sequence[Phrase], searched: int, known: Known
-) -> tuple[Phrase, ...]:
+def _near(terms: Sequence[Term], own: Sequence[Phrase], known: Known) -> tuple[Phrase, ...]:
     """Return what is looked for of other words for the terms, behind their own: the rarest first.
 
     They are required as long as not too many notes hold them and the terms' own together.
@@ -273,16 +298,10 @@ def _near(
         : _MOST_SOUGHT - len(own)
     ]:
         rows_sum += seen
-        rarity = worth * coverage.rarity(seen, searched)
+        rarity = worth * coverage.rarity(seen, known.shown)
         required = rows_sum <= _LEAD_ROWS or not (own or found)
         found.append(Phrase(word, False, (word,), rarity, seen, required, worth))
     return tuple(found)
-
-
-def _hidden(connection: sqlite3.Connection, query: Query, ranges: Ranges) -> frozenset[int]:
-    """Return which notes of the ranges no query may show, whatever else it asks for."""
-    plain = Query("", query.visibility, statuses=query.statuses)
-    return _unfit(connection, plain, ranges, *_conditions(connection, plain))
 
 
 def _unfit(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from keepm.index.database import Database
@@ -70,3 +72,54 @@ def test_a_filter_makes_no_word_unknown(filled: Fill) -> None:
     """What is known hangs on what may be seen, not on what is asked for."""
     db = filled(*SHOWN, note("fixed", "Kafak.", scope=WIDGETS, kind=Kind.FIX))
     assert search(db, Query("kafak", OWN, kind=Kind.REFERENCE)).did_you_mean == ()
+
+
+def test_earlier_versions_of_a_note_make_its_words_no_commoner(filled: Fill) -> None:
+    """Each note that was overtaken holds much the same words as the one that counts."""
+    others = [note(f"other {n}", "A policy for something.", scope=WIDGETS) for n in range(6)]
+    db = filled(note("logs", "Retention of logs.", scope=WIDGETS), *others)
+    before = ranked(db, "retention policy")
+    assert before[0][0] == "logs"
+    filled(
+        *(
+            note(f"old {n}", "Retention of logs.", scope=WIDGETS, status=Status.SUPERSEDED)
+            for n in range(12)
+        )
+    )
+    assert ranked(db, "retention policy") == before
+
+
+WORDS = ("cache", "retention", "time-out", "timeout", "kafka", "kafak", "ship", "release", "数据库")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_hidden_notes_change_neither_what_is_found_nor_what_it_covers(
+    filled: Fill, seed: int
+) -> None:
+    rng = random.Random(seed)
+
+    def text() -> str:
+        return " ".join(rng.choices(WORDS, k=rng.randint(1, 6)))
+
+    def told() -> list[tuple[dict[str, float], bool, tuple[str, ...]]]:
+        answers = [search(db, Query(query, OWN, limit=50)) for query in queries]
+        return [
+            ({hit.note.name: hit.coverage for hit in each.hits}, each.weak_match, each.did_you_mean)
+            for each in answers
+        ]
+
+    names = [f"note {n}" for n in range(rng.randint(1, 20))]
+    shown = [note(name, text(), scope=WIDGETS) for name in names]
+    queries = [*WORDS, *(text() for _ in range(5)), "reten", "deploy build"]
+    db = filled(*shown)
+    before = told()
+    away = [
+        note(f"old {n}", text(), scope=WIDGETS, status=rng.choice([*Status][1:])) for n in range(40)
+    ]
+    filled(*away, *(note(name, text()) for name in names if rng.random() < 0.3))
+    assert told() == before
+
+
+def ranked(db: Database, text: str) -> list[tuple[str, float]]:
+    found = search(db, Query(text, OWN))
+    return [(hit.note.name, hit.coverage) for hit in found.hits]

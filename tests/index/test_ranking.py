@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from keepm.index import ranking
+from keepm.index import postings, ranking
 from keepm.index.analysis import for_index
 from keepm.index.database import Database
 from keepm.index.hits import WEIGHTS
@@ -144,7 +144,7 @@ def test_lists_that_are_kept_change_no_answer(
     texts = ("relay", "lease relay", "worker", "relay queue", "relay")
     first = [shown(search(db, Query(text, OWN))) for text in texts]
     again = [shown(search(db, Query(text, OWN))) for text in texts]
-    monkeypatch.setattr(ranking, "_MOST_KEPT", 0)
+    monkeypatch.setattr(postings, "_MOST_KEPT", 0)
     without = [shown(search(db, Query(text, OWN))) for text in texts]
     assert first == again == without
 
