@@ -13,7 +13,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 
-from keepm.index import frequencies, rows
+from keepm.index import known, rows
 from keepm.index.analysis import spelt_words
 from keepm.index.database import Database
 from keepm.index.rows import NoteRow
@@ -128,7 +128,7 @@ def _telling(connection: sqlite3.Connection, key: str, visibility: Visibility) -
     if "-" in key or _UNPARTED.search(key):
         return True
     terms = set(spelt_words(key).values()) or {key}
-    found = frequencies.of(connection, terms, visibility)
+    found = known.known(connection, visibility).of(terms)
     return all(term not in found or found[term] <= _RARE for term in terms)
 
 

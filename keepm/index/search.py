@@ -15,6 +15,7 @@ from typing import Final
 
 from keepm.index import characters, compounds, coverage, hits, rows, spelling, stretches, synonyms
 from keepm.index import frequencies as index_frequencies
+from keepm.index import known as index_known
 from keepm.index.analysis import Term, query_terms
 from keepm.index.connection import kept
 from keepm.index.database import Database
@@ -23,9 +24,7 @@ from keepm.index.hits import Hit, Place
 from keepm.index.known import Known
 from keepm.index.ranking import Phrase, Ranking, Scored
 from keepm.index.rows import Parameters
-from keepm.index.stretches import Ranges
 from keepm.model import identity
-from keepm.model.document import Standing
 from keepm.model.memory import Kind, Language, Status, Visibility
 
 WEAK_COVERAGE: Final = 0.5
@@ -93,17 +92,9 @@ def search(db: Database, query: Query) -> SearchResult:
     terms = compounds.widened(query_terms(text, limit=_MOST_TERMS), text)
     with db.reading() as connection:
         condition, values = _conditions(connection, query)
-        plain = _plain(query)
-        searched = _searched(connection, plain)
+        searched = _searched(connection, query)
         exact = _exact(connection, text, condition, values)
-        ranges = stretches.ranges(connection, query.visibility)
-        known = Known(
-            connection,
-            query.visibility,
-            ranges,
-            _unfit(connection, plain, ranges, *_conditions(connection, plain)),
-            shown=_shown(connection, plain),
-        )
+        known = index_known.known(connection, query.visibility, query.statuses)
         frequencies = _frequencies(terms, known)
         terms, frequencies = compounds.known(terms, frequencies, text, known)
         terms = _completing(terms, frequencies)
@@ -115,9 +106,9 @@ def search(db: Database, query: Query) -> SearchResult:
             phrases,
             coverage.Coverage(terms, weights),
             known.extent,
-            ranges,
+            known.ranges,
         )
-        without = _unfit(connection, query, ranges, condition, values).union(exact)
+        without = _unfit(query, known, condition, values).union(exact)
         wanted = query.offset + query.limit - len(exact)
         answer = own = _answer(ranking, without, wanted)
         most = max((each.share for each in own.best[:_LOOKED_AT]), default=0.0)
@@ -147,17 +138,14 @@ def search(db: Database, query: Query) -> SearchResult:
 
 def _conditions(connection: sqlite3.Connection, query: Query) -> tuple[str, Parameters]:
     """Return what every note of the result must fulfil (of `notes AS n`)."""
-    seen, values = rows.visible("n.scope", query.visibility)
-    statuses, more = rows.one_of("n.status", query.statuses)
-    parts = [seen, statuses, "n.standing <> ?", "n.withheld_by = ''"]
-    values = [*values, *more, str(Standing.WITHHELD)]
+    condition, values = index_known.in_sight(
+        connection, query.visibility, query.statuses, shadowed=query.scope is not None
+    )
+    parts = [condition]
     if query.scope == "global":
         parts.append("n.scope = ''")
     elif query.scope == "project":
         parts.append("n.scope <> ''")
-    elif query.visibility.project_id is not None:
-        parts.append("n.number NOT IN (SELECT value FROM json_each(?))")
-        values.append(rows.shadowed(connection, query.visibility.project_id))
     if query.kind is not None:
         parts.append("n.kind = ?")
         values.append(str(query.kind))
@@ -172,38 +160,19 @@ def _conditions(connection: sqlite3.Connection, query: Query) -> tuple[str, Para
 
 def _searched(connection: sqlite3.Connection, query: Query) -> int:
     """Count the notes a query can see, whatever else it asks for."""
-    seen, values = rows.visible("n.scope", query.visibility)
-    statuses, more = rows.one_of("n.status", query.statuses)
-    condition = f"{seen} AND {statuses} AND n.standing <> ? AND n.withheld_by = ''"
-    values = [*values, *more, str(Standing.WITHHELD)]
-    return _count(connection, ("searched", query), condition, values)
+    key = ("searched", query.visibility, query.statuses)
+    return kept(connection, key, lambda: _count(connection, query))
 
 
-def _shown(connection: sqlite3.Connection, query: Query) -> int:
-    """Count those of them that no other note shadows."""
-    return _count(connection, ("shown", query), *_conditions(connection, query))
-
-
-def _count(
-    connection: sqlite3.Connection,
-    key: tuple[str, Query],
-    condition: str,
-    values: Parameters,
-) -> int:
-    def look() -> int:
-        found = connection.execute(
-            f"SELECT count(*) FROM all_notes AS n WHERE {condition}",  # noqa: S608
-            values,
-        )
-        (count,) = found.fetchone()
-        return int(count)
-
-    return kept(connection, key, look)
-
-
-def _plain(query: Query) -> Query:
-    """Return a query of the same sight without filters."""
-    return Query("", query.visibility, statuses=query.statuses)
+def _count(connection: sqlite3.Connection, query: Query) -> int:
+    condition, values = index_known.in_sight(
+        connection, query.visibility, query.statuses, shadowed=True
+    )
+    (count,) = connection.execute(
+        f"SELECT count(*) FROM all_notes AS n WHERE {condition}",  # noqa: S608
+        values,
+    ).fetchone()
+    return int(count)
 
 
 def _exact(
@@ -304,34 +273,14 @@ def _near(terms: Sequence[Term], own: Sequence[Phrase], known: Known) -> tuple[P
     return tuple(found)
 
 
-def _unfit(
-    connection: sqlite3.Connection,
-    query: Query,
-    ranges: Ranges,
-    condition: str,
-    values: Parameters,
-) -> frozenset[int]:
+def _unfit(query: Query, known: Known, condition: str, values: Parameters) -> frozenset[int]:
     """Return which notes of the ranges don't fulfil what every note of the result must.
 
-    Few, unless the query asks for a kind or the like: then they aren't kept.
+    Few, unless the query asks for a kind or the like.
     """
-
-    def look() -> frozenset[int]:
-        return frozenset(
-            number
-            for near in ([()] if ranges is None else ranges)
-            for (number,) in connection.execute(
-                "SELECT n.number FROM all_notes AS n INDEXED BY notes_in_sight"  # noqa: S608
-                f" WHERE {'n.number BETWEEN ? AND ?' if near else '1'}"
-                # A note without a kind isn't of that kind.
-                f" AND ({condition}) IS NOT TRUE",
-                [*near, *values],
-            )
-        )
-
     if query.scope or query.kind or query.language or query.tags:
-        return look()
-    return kept(connection, ("unfit", query.visibility, query.statuses), look)
+        return index_known.unfit(known.connection, known.ranges, condition, values)
+    return known.hidden
 
 
 def _answer(ranking: Ranking, without: Set[int], wanted: int) -> _Answer:

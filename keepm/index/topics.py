@@ -6,15 +6,15 @@ What several notes of one answer need is fetched once.
 from __future__ import annotations
 
 import json
-import math
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from keepm.index import frequencies, rows, stopwords
+from keepm.index import rows, stopwords
 from keepm.index.connection import kept
+from keepm.index.known import Known, known
 from keepm.model.memory import Visibility
 
 SOUND = "n.status = 'active' AND n.standing = 'sound'"
@@ -88,9 +88,9 @@ class Look:
             for note in self.notes
             for term in (*filter(_tells, note.names), *filter(_JOINED.search, note.sources))
         )
-        self._seen = _counts(connection, set(asked), visibility)
-        count = kept(connection, ("few", visibility), lambda: _few(connection, visibility))
-        self._most = max(_LEAST_RARE, int(count * _RARE_SHARE))
+        sight = known(connection, visibility)
+        self._seen = _counts(sight, set(asked))
+        self._most = min(_RARE, max(_LEAST_RARE, int(sight.shown * _RARE_SHARE)))
         self._known = {note.number: note for note in self.notes}
         self.rare_names = {
             note.number: self.rare(filter(_tells, note.names)) for note in self.notes
@@ -119,27 +119,15 @@ class Look:
         return sorted(found, key=lambda note: (note.name, note.path))[:MOST_RIVALS]
 
 
-def _counts(
-    connection: sqlite3.Connection, terms: Set[str], visibility: Visibility
-) -> dict[str, int]:
-    """Return how many notes in sight have each of these words."""
-    known: dict[str, int] = kept(connection, ("counts", visibility), dict)
-    if len(known) > _MOST_WORDS:
-        known.clear()
-    if new := terms - known.keys():
-        known.update(dict.fromkeys(new, 0))
-        known.update(frequencies.of(connection, new, visibility))
-    return {term: known[term] for term in terms}
-
-
-def _few(connection: sqlite3.Connection, visibility: Visibility) -> int:
-    """Count the notes in sight, as far as it tells rare words from common ones."""
-    condition, values = rows.visible("scope", visibility)
-    (count,) = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM notes WHERE {condition} LIMIT ?)",  # noqa: S608
-        [*values, math.ceil(_RARE / _RARE_SHARE)],
-    ).fetchone()
-    return int(count)
+def _counts(sight: Known, terms: Set[str]) -> dict[str, int]:
+    """Return how many notes that may be shown have each of these words."""
+    told: dict[str, int] = kept(sight.connection, ("counts", sight.visibility), dict)
+    if len(told) > _MOST_WORDS:
+        told.clear()
+    if new := terms - told.keys():
+        told.update(dict.fromkeys(new, 0))
+        told.update(sight.of(new, most=None))  # what is kept hangs on no other word
+    return {term: told[term] for term in terms}
 
 
 _COLUMNS = (

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from keepm.index import hints, mentions
 from keepm.index.database import Database
 from keepm.index.search import Query, search
 from keepm.index.writing import Batch, Entry, apply
@@ -123,3 +124,28 @@ def test_hidden_notes_change_neither_what_is_found_nor_what_it_covers(
 def ranked(db: Database, text: str) -> list[tuple[str, float]]:
     found = search(db, Query(text, OWN))
     return [(hit.note.name, hit.coverage) for hit in found.hits]
+
+
+def test_earlier_versions_of_notes_hide_no_conflict_and_no_mention(filled: Fill) -> None:
+    pair = [
+        note("redis eviction", "Evict the oldest.", scope=WIDGETS),
+        note("eviction redis again", "Evict at random.", scope=WIDGETS),
+        note("zookeeper", "Keeps the quorum.", scope=WIDGETS),
+    ]
+    db = filled(*pair, *(note(f"other {n}", "Something else.", scope=WIDGETS) for n in range(50)))
+
+    def told() -> tuple[list[str], list[str]]:
+        found = hints.around(db, [pair[0].file.path], OWN, limit=5)
+        named = mentions.find(db, "Where is zookeeper now?", OWN, limit=5)
+        return [hint.kind for hint in found], [row.name for row in named]
+
+    before = told()
+    assert before == (["topic"], ["zookeeper"])
+    statuses = (Status.SUPERSEDED, Status.ARCHIVED)
+    filled(
+        *(
+            note(f"redis eviction {n}", "zookeeper", scope=WIDGETS, status=statuses[n % 2])
+            for n in range(30)
+        )
+    )
+    assert told() == before
