@@ -84,7 +84,11 @@ def create(path: Path, *, vault_id: str, journal_mode: str) -> bool:
                 f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION_ID};"
                 f" PRAGMA user_version = {VERSION}; COMMIT;"
             )
-            connection.execute("INSERT INTO meta VALUES ('vault_id', ?)", (vault_id,))
+            # `made` tells this file from each other that was or will be in its place.
+            connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)",
+                [("vault_id", vault_id), ("made", made.name.rpartition("-")[2])],
+            )
             connection.execute(f"PRAGMA journal_mode = {journal_mode}")
         # A log left without its file would be replayed into the new one.
         if not path.exists():

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from keepm.index import (
+    failures,
     frequencies,
     handmade,
     likeness,
@@ -58,6 +59,7 @@ class Batch:
     edits: tuple[HandEdit, ...] = ()  # what is to be put on record
     recorded: tuple[str, ...] = ()  # paths whose edits are on record
     meta: Mapping[str, str] = field(default_factory=dict)
+    of: str | None = None  # the mark of the file that this is true of, where it must be that one
 
 
 def apply(db: Database, batch: Batch) -> None:
@@ -151,6 +153,8 @@ def _configure(db: Database, *, automerge: int, hash_bytes: int, log_pages: int)
 
 
 def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
+    if batch.of is not None:
+        _require(connection, batch.of)
     if batch.edits:
         handmade.store(connection, batch.edits)
     # Of two for one path the later one counts, and what is skipped before a document: a file may
@@ -193,6 +197,13 @@ def _apply(connection: sqlite3.Connection, batch: Batch) -> None:
     if were_tied or lineage.tied(connection, [*paths, *changed]):
         lineage.settle(connection)
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", batch.meta.items())
+
+
+def _require(connection: sqlite3.Connection, made: str) -> None:
+    """Refuse what is told of another file than this: it was renewed meanwhile, and is empty."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'made'").fetchone()
+    if found != (made,):
+        raise failures.busy()
 
 
 def _known(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, None]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence,
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from keepm.errors import KeepMError, RootUnavailable
+from keepm.errors import IndexUnavailable, KeepMError, RootUnavailable
 from keepm.index import listing, lookalikes, writing
 from keepm.index.listing import Stamp
 from keepm.index.writing import Batch, FileRow
@@ -31,6 +31,7 @@ Item = TypeVar("Item")
 _RACY_NS = 3_000_000_000  # coarser than any file system's stamps
 _TURN_SECONDS = 0.00005  # after each stretch of a walk: a look lets answers go on
 _GIVE_WAY_SECONDS = 0.05  # before each file of a deep pass, while answers are in the making
+_MOST_RENEWED = 3  # looks at the files, where the index is deleted or renewed meanwhile
 _PAUSE_SECONDS = 0.0003  # after each file of a deep pass: threads that answer go first
 
 
@@ -63,20 +64,29 @@ def reconcile(vault: Vault, *, deep: bool = False, certain: bool = False) -> Pas
     progress = vault.progress
     with progress.passing:
         began = time.monotonic()
-        progress.rebuilding = vault.database.get_meta("filled") is None
-        if progress.rebuilding:
-            progress.state = IndexState.REBUILDING
-        elif progress.state is IndexState.REBUILDING:
-            progress.state = IndexState.CATCHING_UP  # somebody else has filled it
-        # Else it stays what it was: only what is found makes an answer say something new.
-        try:
-            holding.refuse_another(vault)
-            result = _look(vault, deep=deep, certain=certain)
-        except RootUnavailable:
-            progress.state = IndexState.UNAVAILABLE
-            progress.ended = time.monotonic()
-            raise
-        progress.state = result.state
+        for attempt in range(_MOST_RENEWED):
+            last = attempt == _MOST_RENEWED - 1
+            made = vault.database.get_meta("made")
+            progress.rebuilding = vault.database.get_meta("filled") is None
+            if progress.rebuilding:
+                progress.state = IndexState.REBUILDING
+            elif progress.state is IndexState.REBUILDING:
+                progress.state = IndexState.CATCHING_UP  # somebody else has filled it
+            # Else it stays what it was: only what is found makes an answer say something new.
+            try:
+                holding.refuse_another(vault)
+                result = _look(vault, made, deep=deep, certain=certain)
+            except RootUnavailable:
+                progress.state = IndexState.UNAVAILABLE
+                progress.ended = time.monotonic()
+                raise
+            except IndexUnavailable:
+                if last or vault.database.get_meta("made") == made:
+                    raise
+                continue  # another file is in its place, which is empty
+            progress.state = result.state
+            if last or vault.database.get_meta("made") == made:
+                break
         progress.left, progress.held = 0, result.held
         progress.rebuilding = False
         progress.seen_at = vault.now()
@@ -121,7 +131,7 @@ def _holds(vault: Vault, row: FileRow) -> bool:
     return Checksum.of(data).hex == row.checksum
 
 
-def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
+def _look(vault: Vault, made: str | None, *, deep: bool, certain: bool) -> Pass:
     # Before the walk: what is written meanwhile counts as unseen.
     told = news.read(vault, deep=deep)
     if told.versions or told.rulings or told.anew:
@@ -172,6 +182,7 @@ def _look(vault: Vault, *, deep: bool, certain: bool) -> Pass:
                 removed=removed,
                 edits=gone,
                 meta=meta,
+                of=made,
             ),
         )
     if told.marks:

@@ -247,6 +247,7 @@ def renew(vault: Vault) -> None:
         IndexUnavailable: the data folder can't be written.
     """
     vault.database.renew()
+    vault.progress.state = IndexState.REBUILDING  # although a look that is on began before
     vault.progress.ended = None
     _in_background(vault, first=False)
 

@@ -39,6 +39,7 @@ def contents(db: Database) -> dict[str, list[Any]]:
             tables[table] = [
                 row if at is None else (*row[:at], paths[row[at]], *row[at + 1 :]) for row in found
             ]
+    tables["meta"] = [row for row in tables["meta"] if row[0] != "made"]
     _add_up(tables)
     return {name: sorted(rows, key=repr) for name, rows in tables.items()}
 

@@ -11,14 +11,16 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from keepm.errors import IndexUnavailable
-from keepm.index import writing
+from keepm.index import listing, writing
 from keepm.index.database import Database
 from keepm.model.checksum import Checksum
 from keepm.operations import memories, passes, resyncing, retrieval, status, sync
+from keepm.operations.progress import IndexState
 from keepm.operations.retrieval import Wanted
 from keepm.operations.vault import Vault
 from keepm.store.disk import OSDisk
@@ -266,3 +268,28 @@ def test_a_filling_that_fails_leaves_pythons_collector_on(
     with pytest.raises(IndexUnavailable):
         sync.reconcile(vault)
     assert gc.isenabled()
+
+
+def test_a_look_at_the_files_calls_no_index_full_that_was_renewed_meanwhile(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleted under its hands, and made anew by an answer: the new one holds nothing yet."""
+    memories.create(vault, AGENT, claim("first"))
+    passes.reconcile(vault)
+    listed = listing.listing
+    renewed: list[bool] = []
+
+    def deleted(*args: Any, **options: Any) -> Any:
+        found = listed(*args, **options)
+        if not renewed:
+            vault.database.path.unlink()
+            vault.database.renew()
+            renewed.append(True)
+        return found
+
+    monkeypatch.setattr(listing, "listing", deleted)
+    passes.reconcile(vault)
+    assert renewed
+    assert vault.progress.state is IndexState.CURRENT
+    assert retrieval.search(vault, Wanted("first")).total == 1
+    assert vault.database.get_meta("filled")
