@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-VERSION = 20
+VERSION = 21
 """Raise it with every change of the schema, of the analysis, or of what `writing` stores."""
 
 APPLICATION_ID = 0x4B4D4958  # "KMIX": tells our files from anybody else's database

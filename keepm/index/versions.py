@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from operator import attrgetter
+from typing import NamedTuple
 
 from keepm.index.database import Database
 
@@ -56,19 +57,34 @@ def store(connection: sqlite3.Connection, rows: Iterable[VersionRow], *, anew: b
     )
 
 
-def marks(db: Database) -> dict[str, int]:
-    """Return how much of each writer's ledger the index knows, in bytes."""
+class Mark(NamedTuple):
+    """How far a ledger was read: its size then in bytes, and its last event, if it has one."""
+
+    size: int
+    sequence: int = 0
+    digest: str = ""
+
+
+def marks(db: Database) -> dict[str, Mark]:
+    """Return how much of each writer's ledger the index knows."""
     with db.asking() as connection:
         # A range and not GLOB: SQLite would plan a pattern that is a parameter anew each time.
         rows = connection.execute(
             "SELECT key, value FROM meta WHERE key >= ? AND key < ?", (_MARK, _BEHIND_MARKS)
         ).fetchall()
-    return {key.removeprefix(_MARK): int(value) for key, value in rows}
+    return {key.removeprefix(_MARK): _mark(*value.split(" ")) for key, value in rows}
 
 
-def mark(writer: str) -> str:
-    """Return the key under which the index remembers how far a ledger was read."""
-    return f"{_MARK}{writer}"
+def _mark(size: str, sequence: str, digest: str) -> Mark:
+    return Mark(int(size), int(sequence), digest)
+
+
+def marked(writer: str, mark: Mark) -> tuple[str, str]:
+    """Return key and value by which the index remembers how far a ledger was read.
+
+    One value, so that whoever reads while others write never has half of it.
+    """
+    return f"{_MARK}{writer}", " ".join(map(str, mark))
 
 
 def channel_of(db: Database, checksum: str) -> str | None:

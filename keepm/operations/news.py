@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from keepm.index import rulings, versions
 from keepm.index.rulings import RulingRow
-from keepm.index.versions import VersionRow
+from keepm.index.versions import Mark, VersionRow
 from keepm.operations.vault import Vault
 from keepm.store import ledger
 from keepm.store.event import Head, LedgerEvent
@@ -32,58 +32,60 @@ class News:
 
 def waiting(vault: Vault) -> bool:
     """Tell whether some ledger isn't as long as the index remembers."""
-    return ledger.sizes(vault.root) != versions.marks(vault.database)
+    return ledger.sizes(vault.root) != _sizes(versions.marks(vault.database))
 
 
 def read(vault: Vault, *, deep: bool = False) -> News:
     """Return what is new, for a batch that takes it up; `deep`: also where nothing has grown."""
-    sizes, known = ledger.sizes(vault.root), versions.marks(vault.database)
-    if sizes == known and not deep:
+    known = versions.marks(vault.database)
+    sizes = ledger.sizes(vault.root)  # behind the marks: a ledger only grows, so none seems cut
+    offsets = _sizes(known)
+    if sizes == offsets and not deep:
         return News(marks={})
     anew = _is_another(vault, sizes, known)
-    if sizes == known and not anew:
+    if sizes == offsets and not anew:
         return News(marks={})
     events: list[LedgerEvent] = []
     marks: dict[str, str] = {}
     for writer in sizes:
-        found, reached = ledger.events_since(vault.root, {} if anew else known, of=[writer])
+        found, reached = ledger.events_since(vault.root, {} if anew else offsets, of=[writer])
         events += found
-        if not anew and reached[writer] == known.get(writer):
+        if not anew and reached[writer] == offsets.get(writer):
             continue  # who writes meanwhile says it of what is new
-        marks[versions.mark(writer)] = str(reached[writer])
-        if found or anew:
-            marks[_end(writer)] = _as_text(found[-1]) if found else ""
+        before = None if anew else known.get(writer)
+        mark = _mark(reached[writer], found[-1] if found else None, before)
+        marks.update([versions.marked(writer, mark)])
     return News(tuple(_rows(events)), tuple(_rulings(events)), marks, anew)
 
 
-def _is_another(vault: Vault, sizes: Mapping[str, int], known: Mapping[str, int]) -> bool:
+def _sizes(known: Mapping[str, Mark]) -> dict[str, int]:
+    return {writer: mark.size for writer, mark in known.items()}
+
+
+def _mark(size: int, last: LedgerEvent | None, before: Mark | None = None) -> Mark:
+    """Return how far a ledger was read: to the `last` event found, or to that of `before`."""
+    if last is not None:
+        return Mark(size, last.sequence, last.hash)
+    return Mark(size) if before is None else before._replace(size=size)
+
+
+def _is_another(vault: Vault, sizes: Mapping[str, int], known: Mapping[str, Mark]) -> bool:
     """Tell whether a ledger isn't what was read of it and more: a backup, or another branch."""
-    if any(sizes.get(writer, 0) < offset for writer, offset in known.items()):
+    if any(sizes.get(writer, 0) < mark.size for writer, mark in known.items()):
         return True
-    for writer, offset in known.items():
-        sequence, _, digest = (vault.database.get_meta(_end(writer)) or "").partition(" ")
-        if digest and not ledger.anchored(vault.root, writer, Head(int(sequence), digest, offset)):
-            return True
-    return False
-
-
-def _end(writer: str) -> str:
-    """Return the key under which the index remembers the last event it read of a ledger."""
-    return f"ledger_end:{writer}"
-
-
-def _as_text(event: LedgerEvent) -> str:
-    return f"{event.sequence} {event.hash}"
+    return any(
+        mark.digest
+        and not ledger.anchored(vault.root, writer, Head(mark.sequence, mark.digest, mark.size))
+        for writer, mark in known.items()
+    )
 
 
 def of(vault: Vault, event: LedgerEvent, appended: Appended) -> News | None:
     """Return what a commit told, without reading it again; None if it isn't all that is new."""
-    mark = versions.mark(vault.root.writer_id)
-    known = int(vault.database.get_meta(mark) or 0)
-    if known != appended.before.size_bytes or not appended.after.size_bytes:
+    known = versions.marks(vault.database).get(vault.root.writer_id, Mark(0))
+    if known.size != appended.before.size_bytes or not appended.after.size_bytes:
         return None
-    end = _end(vault.root.writer_id)
-    marks = {mark: str(appended.after.size_bytes), end: _as_text(event)}
+    marks = dict([versions.marked(vault.root.writer_id, _mark(appended.after.size_bytes, event))])
     return News(tuple(_rows([event])), tuple(_rulings([event])), marks)
 
 

@@ -9,10 +9,11 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from keepm.index import handmade
+from keepm.index import handmade, versions
 from keepm.model.checksum import Checksum
 from keepm.operations import (
     auditing,
@@ -28,7 +29,7 @@ from keepm.operations.auditing import Wanted
 from keepm.operations.history import history as history_of
 from keepm.operations.undoing import UndoRequest
 from keepm.operations.vault import Vault
-from keepm.store import history, lock
+from keepm.store import history, ledger, lock
 from keepm.store.disk import OSDisk
 from keepm.store.event import Digests, LedgerEvent
 from tests.operations import support
@@ -436,7 +437,7 @@ def test_a_line_that_is_no_event_makes_another_ledger_of_none(
 
     told = news.read(vault)
     assert (told.anew, len(told.versions)) == (False, 1)
-    assert {*(told.marks or {})} == {"ledger:another", "ledger_end:another"}
+    assert {*(told.marks or {})} == {"ledger:another"}
 
 
 def test_a_deep_pass_sees_another_ledger_of_the_same_size(machine: Machine, vault: Vault) -> None:
@@ -502,3 +503,30 @@ def test_hand_edits_of_proposals_and_handoffs_name_their_kind(
 
     kinds = {(event.object_kind, event.scope) for event in events(vault)[1:]}
     assert kinds == {("proposal", ""), ("handoff", "widgets")}
+
+
+@pytest.mark.parametrize("asked", ["sizes", "marks"])
+def test_what_is_written_while_the_ledgers_are_looked_at_makes_them_no_others(
+    asked: str,
+    machine: Machine,
+    vault: Vault,
+    opened: support.Opening,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Servers that share an index read all ledgers anew whenever two of them met so."""
+    made(machine, vault)
+    beside = opened(machine.folder / "work/widgets")
+    sync.reconcile(beside)
+    source: Any = ledger if asked == "sizes" else versions
+    real = getattr(source, asked)
+
+    def slow(of: object) -> object:
+        found = real(of)
+        monkeypatch.setattr(source, asked, real)
+        memories.create(beside, AGENT, claim("written-meanwhile"))
+        return found
+
+    monkeypatch.setattr(source, asked, slow)
+    told = news.read(vault, deep=True)
+    assert getattr(source, asked) is real, "asked"
+    assert not told.anew
