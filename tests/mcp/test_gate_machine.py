@@ -187,6 +187,7 @@ class Gate(RuleBasedStateMachine):
     def made(self, kind: str) -> str:
         """Let the agent write one more that nothing speaks against."""
         self.count += 1
+        self.machine.clock.forward(seconds=1)  # of two at one time, chance would list one first
         claim = {
             "name": f"subject {ascii_lowercase[self.count % 26]}{self.count}",
             "description": f"What {self.count} is",
