@@ -160,7 +160,7 @@ class OSDisk:
                 os.fchmod(descriptor, mode)  # the umask may have taken bits away
             _write_all(descriptor, data)
             if sync:
-                os.fsync(descriptor)
+                syncing.sync(descriptor)
         except OSError:
             os.close(descriptor)
             with contextlib.suppress(OSError):
@@ -192,7 +192,7 @@ class OSDisk:
             os.lseek(descriptor, offset, os.SEEK_SET)
             _write_all(descriptor, data)
             if sync:
-                os.fsync(descriptor)
+                syncing.sync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -321,7 +321,7 @@ def _open(path: Path, flags: int, mode: int = 0o777) -> int:
 def _sync(path: Path, flags: int) -> None:
     descriptor = os.open(path, flags | _CLOSE)
     try:
-        os.fsync(descriptor)
+        syncing.sync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -281,6 +281,31 @@ def test_where_no_thread_can_be_had_everything_is_synced_all_the_same(
     syncing._helpers.cache_clear()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such call there")
+@pytest.mark.parametrize("known", [True, False])
+def test_a_drive_with_a_cache_of_its_own_is_asked_to_empty_it_where_the_system_can(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS, where `fsync` alone doesn't wait for the drive."""
+    asked: list[object] = []
+    synced: list[int] = []
+
+    def control(descriptor: int, what: object) -> None:
+        asked.append(what)
+        if not known:
+            raise OSError(errno.ENOTSUP, "not on this file system")
+
+    monkeypatch.setattr(syncing, "_DRIVE_TOO", "F_FULLFSYNC")
+    monkeypatch.setattr("fcntl.fcntl", control)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    disk = OSDisk()
+    disk.create(tmp_path / "a", b"1", mode=None)
+    disk.write_at(tmp_path / "a", b"2", 1)
+    disk.sync_all([tmp_path / "a", tmp_path])
+    assert asked == ["F_FULLFSYNC"] * 4
+    assert len(synced) == (0 if known else 4)
+
+
 def test_a_file_that_could_not_be_synced_is_not_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
