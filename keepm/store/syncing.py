@@ -19,7 +19,7 @@ from typing import Any
 if sys.platform != "win32":
     import fcntl
 
-    # On macOS a sync ends when the drive has got the bytes, which it may keep in a cache of its own.
+    # On macOS a sync ends when the drive has the bytes, maybe in a cache of its own only.
     _DRIVE_TOO: Any = getattr(fcntl, "F_FULLFSYNC", None)
 else:
     _DRIVE_TOO = None
