@@ -33,7 +33,18 @@ def start(vault: Vault) -> None:
 
 
 def refresh(vault: Vault) -> IndexState:
-    """Make the index as fresh as an answer may wait for, and say how fresh that is."""
+    """Make the index as fresh as an answer may wait for, and say how fresh that is.
+
+    Raises:
+        IndexUnavailable: the file is damaged or gone (`damaged` in its details).
+    """
+    state = _refreshed(vault)
+    if state is IndexState.CURRENT and vault.database.get_meta("filled") is None:
+        return IndexState.REBUILDING  # somebody has renewed the file since the last look
+    return state
+
+
+def _refreshed(vault: Vault) -> IndexState:
     progress = vault.progress
     if progress.worker is not None and not progress.settled.is_set():
         _wait(vault)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from keepm.errors import KeepMError, NotFound, RootUnavailable, StorageFailed
+from keepm.index.database import Database
 from keepm.model.document import Damaged
 from keepm.model.proposal import TargetAction
 from keepm.operations import (
@@ -490,3 +492,21 @@ def test_an_answer_says_that_a_ledger_has_news_and_the_next_one_that_it_has_none
     held.opened.set()
     assert vault.progress.worker is not None
     vault.progress.worker.join()
+
+
+def test_an_index_that_somebody_renewed_since_the_last_look_is_not_called_current(
+    vault: Vault, machine: Machine
+) -> None:
+    """Another process does that: here the last look is young, and its result was good."""
+    machine.put("Memory/global/note.md", "---\nname: note\n---\n\nlighthouse\n")
+    look(vault)
+    assert retrieval.search(vault, Wanted("lighthouse")).index_state == "current"
+    with closing(Database.open(vault.database.path, vault_id=vault.database.vault_id)) as other:
+        other.renew(discard=True)
+
+    with vault.progress.passing:  # whatever else is on
+        answer = retrieval.search(vault, Wanted("lighthouse"))
+    assert (answer.total, answer.index_state) == (0, "rebuilding")
+
+    look(vault)
+    assert retrieval.search(vault, Wanted("lighthouse")).index_state == "current"
