@@ -50,6 +50,7 @@ class Watch:
     machine: Machine
     vault: Vault
     rejected: set[tuple[str, str]] = field(default_factory=set)  # scope, text
+    corrects: dict[str, str | None] = field(default_factory=dict)  # of proposals, the note's id
     owners: set[str] = field(default_factory=set)  # digests that the owner's own acts wrote
     told: int = 0
     texts: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -119,9 +120,11 @@ class Watch:
 
     def _keeps_verdicts(self) -> None:
         now = dict(self._texts())
-        for handle, (scope, text) in now.items():
-            if self.texts.get(handle) != (scope, text):
-                assert (scope, text) not in self.rejected, (handle, text)
+        for handle, said in now.items():
+            # What a note says already is nothing new in a correction of that note.
+            of = self.texts.get(f"Memory {self.corrects.get(handle)}")
+            if said not in (self.texts.get(handle), of):
+                assert said not in self.rejected, (handle, said)
         self.texts = now
 
     def _texts(self) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -133,7 +136,10 @@ class Watch:
                 isinstance(content, Proposal) and place.shelf is Shelf.PROPOSAL
             ):
                 said = (content.claim.scope.key, plain(content.claim.body))
-                yield f"{type(content).__name__} {content.id}", said
+                handle = f"{type(content).__name__} {content.id}"
+                if isinstance(content, Proposal):
+                    self.corrects[handle] = content.target_id
+                yield handle, said
 
 
 def settings() -> Mapping[str, object]:
