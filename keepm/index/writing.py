@@ -208,6 +208,8 @@ def _require(connection: sqlite3.Connection, made: str) -> None:
 
 def _known(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, None]:
     """Return which of these paths the index knows."""
+    if connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None:
+        return {}
     look = "SELECT 1 FROM files WHERE path = ?"
     return {
         path: None

@@ -28,7 +28,7 @@ if sys.platform == "linux":
 LEAST_APART = 800
 """So many documents are worth a process of their own: fewer are read before it has begun."""
 
-_PORTION = 50  # files: at the end of a group one side waits for the other's last one
+_PORTION = 25  # files: at the end of a group one side waits for the other's last one
 _AHEAD = 2  # portions that are on their way: one is parsed, one waits
 _PIPE_BYTES = 1 << 19  # where it can be chosen: fewer turns until a portion is through
 _PATIENCE_SECONDS = 60.0  # for one portion
