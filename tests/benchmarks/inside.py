@@ -45,7 +45,8 @@ def passes(place: Place) -> Iterator[Row]:
         with closing(open_vault(place.settings())) as vault:
             sync.reconcile(vault)
 
-    times = 1 if place.is_large else _COLD_PASSES
+    # As often as it takes to meet a quiet moment: a short pass is soon disturbed, and soon over.
+    times = 1 if place.is_large else max(_COLD_PASSES, min(8, 8000 // place.notes))
     filled, parsed = in_turn(cold, lambda: raw.read_and_parse(place), times=times)
     yield ratio(
         "cold index",
