@@ -6,7 +6,6 @@ Light, since that process loads nothing else: it is worth starting only when it 
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
 import queue
@@ -89,7 +88,6 @@ def serve() -> None:
     to make room in a pipe.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for whoever started us
-    gc.disable()  # there is none, and many rows would be looked at for it
     sys.setswitchinterval(_TURN_SECONDS)  # a pipe takes little at once, and is to be emptied soon
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     done: queue.SimpleQueue[bytes] = queue.SimpleQueue()
