@@ -80,6 +80,9 @@ def create(path: Path, *, vault_id: str, journal_mode: str) -> bool:
     try:
         with closing(connect(made, mode="rw", busy_seconds=1.0)) as connection:
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+            # Nothing is in it yet: if a power cut tears it, it is unfit and made anew.
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA journal_mode = MEMORY")
             connection.executescript(
                 f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION_ID};"
                 f" PRAGMA user_version = {VERSION}; COMMIT;"
