@@ -153,7 +153,7 @@ class _Rewriting:
             item.value if item.id == "scalar" else wiki_link(item, self.source): self.source[
                 item.start_mark.index : item.end_mark.index
             ]
-            for item in node.value
+            for item in (node.value if node.id == "sequence" else ())
         }
         return scalars.flow(
             text

@@ -364,3 +364,8 @@ def test_a_patch_is_the_old_fields_with_the_changes(
         position = found + len(chunk)
     assert result.endswith(written.body)
     assert result.startswith(b"\xef\xbb\xbf") is written.data.startswith(b"\xef\xbb\xbf")
+
+
+def test_a_mapping_in_the_place_of_a_list_is_replaced() -> None:
+    data = b"---\nid: {a: 1, b: [2, 3]}\n---\n"
+    assert frontmatter.patch(data, {"id": []}) == b"---\nid: []\n---\n"
