@@ -79,12 +79,12 @@ def _mark(size: str, sequence: str, digest: str) -> Mark:
     return Mark(int(size), int(sequence), digest)
 
 
-def marked(writer: str, mark: Mark) -> tuple[str, str]:
-    """Return key and value by which the index remembers how far a ledger was read.
+def marked(writer: str, mark: Mark) -> dict[str, str]:
+    """Return what a batch stores, so that the index remembers how far a ledger was read.
 
     One value, so that whoever reads while others write never has half of it.
     """
-    return f"{_MARK}{writer}", " ".join(map(str, mark))
+    return {f"{_MARK}{writer}": " ".join(map(str, mark))}
 
 
 def channel_of(db: Database, checksum: str) -> str | None:

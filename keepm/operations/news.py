@@ -54,7 +54,7 @@ def read(vault: Vault, *, deep: bool = False) -> News:
             continue  # who writes meanwhile says it of what is new
         before = None if anew else known.get(writer)
         mark = _mark(reached[writer], found[-1] if found else None, before)
-        marks.update([versions.marked(writer, mark)])
+        marks |= versions.marked(writer, mark)
     return News(tuple(_rows(events)), tuple(_rulings(events)), marks, anew)
 
 
@@ -85,7 +85,7 @@ def of(vault: Vault, event: LedgerEvent, appended: Appended) -> News | None:
     known = versions.marks(vault.database).get(vault.root.writer_id, Mark(0))
     if known.size != appended.before.size_bytes or not appended.after.size_bytes:
         return None
-    marks = dict([versions.marked(vault.root.writer_id, _mark(appended.after.size_bytes, event))])
+    marks = versions.marked(vault.root.writer_id, _mark(appended.after.size_bytes, event))
     return News(tuple(_rows([event])), tuple(_rulings([event])), marks)
 
 

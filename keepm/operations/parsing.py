@@ -135,7 +135,7 @@ class Parser:
         try:
             receive(child.stdout)  # it has begun
             while True:
-                while len(sent) < _AHEAD and (sent == deque() or not self._given.empty()):
+                while len(sent) < _AHEAD and (not sent or not self._given.empty()):
                     portion = self._given.get()
                     if portion is None:
                         return

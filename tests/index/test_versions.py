@@ -109,7 +109,7 @@ def test_an_undo_gives_back_the_channel_too(db: Database) -> None:
 def test_telling_anew_forgets_what_was_told(db: Database) -> None:
     told(db, (None, "a"))
     mark = versions.Mark(7, 1, "abc")
-    writing.apply(db, Batch(meta=dict([versions.marked("w", mark)])))
+    writing.apply(db, Batch(meta=versions.marked("w", mark)))
     assert versions.marks(db) == {"w": mark}
 
     writing.apply(db, Batch(versions=(row(2, None, "b"),), anew=True))
