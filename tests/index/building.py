@@ -121,6 +121,24 @@ def handoff(
     return entries.entry(document, stamp(document))
 
 
+def out_of_sight(
+    name: str, text: str, *, shadowed: str, language: Language = Language.EN
+) -> list[Entry]:
+    """Return entries with this text that a search in `widgets` may not show, each for a reason.
+
+    `shadowed` is the name of a note that this project has.
+    """
+    return [
+        note(name, text, scope=GADGETS, language=language),
+        note(name, text, scope=WIDGETS, status=Status.ARCHIVED, language=language),
+        note(name, text, scope=WIDGETS, status=Status.SUPERSEDED, language=language),
+        note(shadowed, text, language=language),
+        damaged("Memory/projects/widgets/x.md", text, standing=Standing.WITHHELD),
+        proposal(name),
+        handoff(name),
+    ]
+
+
 def stamp(document: AnyDocument) -> FileRow:
     return FileRow(document.path, len(document.data), 1, document.checksum.hex, 2)
 

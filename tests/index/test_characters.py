@@ -7,10 +7,9 @@ import pytest
 from keepm.index import characters
 from keepm.index.search import Query, SearchResult, search
 from keepm.index.writing import Batch, Entry, apply
-from keepm.model.document import Standing
-from keepm.model.memory import Language, Status, Visibility
+from keepm.model.memory import Language, Visibility
 from tests.index import building
-from tests.index.building import GADGETS, WIDGETS, damaged, handoff, proposal
+from tests.index.building import GADGETS, WIDGETS
 from tests.index.conftest import Fill
 
 note = functools.partial(building.note, language=Language.ZH)
@@ -62,15 +61,7 @@ def test_notes_that_say_they_are_english_are_passed_by(filled: Fill) -> None:
 
 @pytest.mark.parametrize(
     "hidden",
-    [
-        note("重复退款", REFUND, scope=GADGETS),
-        note("重复退款", REFUND, scope=WIDGETS, status=Status.ARCHIVED),
-        note("重复退款", REFUND, scope=WIDGETS, status=Status.SUPERSEDED),
-        note("n1", REFUND),  # the project's note shadows it
-        damaged("Memory/projects/widgets/x.md", REFUND, standing=Standing.WITHHELD),
-        proposal("重复退款"),
-        handoff("重复退款"),
-    ],
+    building.out_of_sight("重复退款", REFUND, shadowed="n1", language=Language.ZH),
 )
 def test_only_notes_in_sight_are_looked_at(filled: Fill, hidden: Entry) -> None:
     db = filled(*FILLER, hidden)

@@ -8,9 +8,8 @@ from keepm.index import stopwords, synonyms
 from keepm.index.analysis import query_terms, term_of
 from keepm.index.search import Query, SearchResult, search
 from keepm.index.writing import Entry
-from keepm.model.document import Standing
-from keepm.model.memory import Language, Status, Visibility
-from tests.index.building import GADGETS, WIDGETS, damaged, handoff, note, proposal
+from keepm.model.memory import Language, Visibility
+from tests.index.building import GADGETS, WIDGETS, note, out_of_sight
 from tests.index.conftest import Fill
 
 OWN = Visibility("widgets")
@@ -99,18 +98,7 @@ def test_a_note_in_other_words_counts_as_found_on_every_page(filled: Fill) -> No
     assert {page.total for page in pages} == {whole.total} == {60}
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        note("tidy", TEXT, scope=GADGETS),
-        note("tidy", TEXT, scope=WIDGETS, status=Status.ARCHIVED),
-        note("tidy", TEXT, scope=WIDGETS, status=Status.SUPERSEDED),
-        note("n1", TEXT),  # the project's note shadows it
-        damaged("Memory/projects/widgets/x.md", TEXT, standing=Standing.WITHHELD),
-        proposal("tidy"),
-        handoff("tidy"),
-    ],
-)
+@pytest.mark.parametrize("hidden", out_of_sight("tidy", TEXT, shadowed="n1"))
 def test_only_notes_in_sight_are_found_by_other_words(filled: Fill, hidden: Entry) -> None:
     db = filled(*FILLER, hidden)
 
